@@ -119,25 +119,40 @@ extension SnapshotRouting: RoutingSource {
         }
         let entry = if let known = match.entry { known } else { try snapshot.answer(to: query).entry }
         guard let route = entry else { return [] }
-        if let source = route.preferredSource { return [source] }
-        guard query.destination.family == .v6 || route.type != .local else {
-            return [query.destination.withoutZone]
-        }
         var sources: [IPAddress] = []
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
+        let domain = snapshot.vrf(ofInterface: query.outputInterface)?.index
         for nexthop in live.isEmpty ? route.nexthops : live {
-            for source in self.sources(for: query.destination, route.scope, through: nexthop)
-            where !sources.contains(source) { sources.append(source) }
+            // Kernels select an address of the VRF, too, where the route leads out of it. Older ones did not.
+            let isLeaving =
+                domain != nil && domain != snapshot.vrf(ofInterface: nexthop.interfaceIndex)?.index
+                && !snapshot.isKernel(before: 6, 1)
+            let found =
+                isLeaving
+                ? self.sources(for: query.destination, .link, through: domain ?? 0, near: nil)
+                : self.sources(for: query.destination, route, through: nexthop)
+            for source in found where !sources.contains(source) { sources.append(source) }
         }
         return sources
     }
 
     private func sources(
         for destination: IPAddress,
-        _ scope: RouteScope,
+        _ route: Route,
         through nexthop: Nexthop
     ) -> [IPAddress] {
-        let index = nexthop.interfaceIndex
+        if let source = route.preferredSource { return [source] }
+        if destination.family == .v4, route.type == .local { return [destination.withoutZone] }
+        return sources(
+            for: destination, route.scope, through: nexthop.interfaceIndex, near: nexthop.gateway)
+    }
+
+    private func sources(
+        for destination: IPAddress,
+        _ scope: RouteScope,
+        through index: UInt32,
+        near gateway: IPAddress?
+    ) -> [IPAddress] {
         guard destination.family == .v4 else {
             return SourceAddressSelection.candidates(
                 for: destination,
@@ -146,7 +161,7 @@ extension SnapshotRouting: RoutingSource {
             )
         }
         let source = SourceAddressSelection.selectIPv4(
-            near: nexthop.gateway,
+            near: gateway,
             scope: scope,
             among: snapshot.addresses(ofInterface: index, family: .v4),
             orElse: ipv4Addresses(inDomainOf: index)

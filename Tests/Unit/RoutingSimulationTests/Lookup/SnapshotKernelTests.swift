@@ -123,4 +123,31 @@ struct SnapshotKernelTests {
         #expect(
             Self.vrf(nil, rule).way("198.51.100.1", dev: 3) == "errno 101")
     }
+
+    @Test func `a packet whose route leads out of its VRF has a source of the VRF since 6.1`() throws {
+        func address(_ index: UInt32, _ text: String, _ length: UInt8) -> NetworkChange {
+            .address(
+                InterfaceAddress(
+                    interfaceIndex: index, address: IPAddress(text) ?? .anyV4, prefixLength: length))
+        }
+        let others = [
+            address(2, "192.0.2.2", 24), address(2, "2001:db8::2", 64),
+            .route("198.51.100.0/24", via: "192.0.2.1", dev: 2),
+            .route("2001:db8:9::/48", via: "fe80::1", dev: 2),
+        ]
+        func sources(_ kernel: KernelRelease?, _ changes: [NetworkChange]) throws -> [String] {
+            var host = Self.vrf(kernel)
+            for change in others + changes { host.apply(change) }
+            return try ["198.51.100.7", "2001:db8:9::7"].map {
+                var query = RouteQuery(destination: IPAddress($0) ?? .anyV4)
+                query.outputInterface = 4
+                let answer = try SnapshotRouting(host).answer(to: query.forPacket)
+                return answer.match?.source?.description ?? "\(answer)"
+            }
+        }
+        #expect(try sources(KernelRelease(5, 15), []) == ["192.0.2.2", "2001:db8::2"])
+        #expect(try sources(KernelRelease(6, 1), []) == ["0.0.0.0", "::"])
+        let own = [address(4, "198.18.0.1", 32), address(3, "2001:db8:3::3", 64)]
+        #expect(try sources(nil, own) == ["198.18.0.1", "2001:db8:3::3"])
+    }
 }
