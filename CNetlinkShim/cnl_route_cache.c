@@ -3,43 +3,69 @@
 #include <errno.h>
 #include <netlink/cache.h>
 #include <netlink/route/route.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "cnl_internal.h"
 
-typedef struct cnl_counts {
-    size_t ipv4, ipv6;
-} cnl_counts;
+struct cnl_route_cache {
+    struct nl_sock *socket;
+    struct nl_cache *cache;
+    struct nl_msg *message; /* of the route that was read last */
+};
 
-static void cnl_count_route(struct nl_object *object, void *context) {
-    cnl_counts *counts = context;
-    struct rtnl_route *route = (struct rtnl_route *)object;
-    bool counts_here = !(rtnl_route_get_flags(route) & RTM_F_CLONED);
-    counts->ipv4 += counts_here && rtnl_route_get_family(route) == AF_INET;
-    counts->ipv6 += counts_here && rtnl_route_get_family(route) == AF_INET6;
-}
-
-bool cnl_route_cache_count(size_t *ipv4, size_t *ipv6, cnl_error *error) {
-    struct nl_sock *socket = nl_socket_alloc();
-    if (!socket) {
-        return cnl_fail(error, ENOMEM);
+cnl_route_cache *cnl_route_cache_open(cnl_error *error) {
+    cnl_route_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache || !(cache->socket = nl_socket_alloc())) {
+        cnl_fail(error, ENOMEM);
+        cnl_route_cache_close(cache);
+        return NULL;
     }
     errno = 0;
-    struct nl_cache *cache = NULL;
-    int status = nl_connect(socket, NETLINK_ROUTE);
+    int status = nl_connect(cache->socket, NETLINK_ROUTE);
     if (status >= 0) {
         /* A direct call keeps libnl-route linked with linkers that drop a library that is only named. */
-        status = rtnl_route_alloc_cache(socket, AF_UNSPEC, 0, &cache);
+        status = rtnl_route_alloc_cache(cache->socket, AF_UNSPEC, 0, &cache->cache);
     }
-    cnl_counts counts = {0, 0};
     if (status < 0) {
         cnl_fail_libnl(error, status);
-    } else {
-        nl_cache_foreach(cache, cnl_count_route, &counts);
+        cnl_route_cache_close(cache);
+        return NULL;
     }
-    *ipv4 = counts.ipv4;
-    *ipv6 = counts.ipv6;
-    nl_cache_free(cache);
-    nl_socket_free(socket);
-    return status >= 0;
+    return cache;
+}
+
+bool cnl_route_cache_refill(cnl_route_cache *cache, cnl_error *error) {
+    errno = 0;
+    int status = nl_cache_refill(cache->socket, cache->cache);
+    return status < 0 ? cnl_fail_libnl(error, status) : true;
+}
+
+int cnl_route_cache_next(cnl_route_cache *cache, void **position, cnl_route *route) {
+    struct nl_object *object = *position;
+    while ((object = object ? nl_cache_get_next(object) : nl_cache_get_first(cache->cache))) {
+        *position = object;
+        nlmsg_free(cache->message);
+        cache->message = NULL;
+        /* The message that would add the route has all of its nexthops, and the one parser reads it. */
+        int status = rtnl_route_build_add_request((struct rtnl_route *)object, 0, &cache->message);
+        if (status == -NLE_NOMEM) {
+            return -ENOMEM;
+        }
+        struct nlmsghdr *message = status < 0 ? NULL : nlmsg_hdr(cache->message);
+        if (message && cnl_parse_route(message, message->nlmsg_len, route) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void cnl_route_cache_close(cnl_route_cache *cache) {
+    if (!cache) {
+        return;
+    }
+    nlmsg_free(cache->message);
+    nl_cache_free(cache->cache);
+    nl_socket_free(cache->socket);
+    free(cache);
 }

@@ -3,15 +3,33 @@
 #ifndef CNL_ROUTE_CACHE_H
 #define CNL_ROUTE_CACHE_H
 
-#include "cnl_error.h"
+#include "cnl_message.h"
 
 #pragma clang assume_nonnull begin
 
-/* Counts the routes of each family in libnl's route cache (rtnl_route_alloc_cache), without the kernel's own cached
- * exceptions. It loads the cache through a socket of its own, and serves for comparison only: the key of libnl 3.7
- * merges routes that differ in nexthop, scope or type, and the time to load grows with the square of the number of
- * routes. Returns false and fills the error on failure. */
-bool cnl_route_cache_count(size_t *ipv4, size_t *ipv6, cnl_error *error);
+/* libnl's route cache (rtnl_route_alloc_cache): a copy of all routes of a network namespace, as programs that use libnl
+ * see them.
+ *
+ * It is good for comparing such a program with the kernel. It is no copy of the kernel's tables: of routes whose key is
+ * the same it keeps one. The key of libnl 3.7 is the family, the table, the type of service, the destination and the
+ * metric, so that routes which differ in nexthop, scope or type alone are merged. The time to load it grows with the
+ * square of the number of routes, and it follows no change until it is refilled. */
+typedef struct cnl_route_cache cnl_route_cache;
+
+/* Opens a socket in the calling thread's network namespace and loads the cache. Returns NULL and fills the error on
+ * failure. */
+cnl_route_cache *_Nullable cnl_route_cache_open(cnl_error *error);
+
+/* Loads the cache again. All positions are invalid afterwards. After a failure the cache is empty or holds a part. */
+bool cnl_route_cache_refill(cnl_route_cache *cache, cnl_error *error);
+
+/* Reads the next IPv4 or IPv6 route: start with *position = NULL. Lifetimes, router preferences and nexthop objects are
+ * not in libnl's routes. The route is valid until the next call of a function of this cache. Returns 1 with a route, 0
+ * at the end, or -ENOMEM. */
+int cnl_route_cache_next(cnl_route_cache *cache, void *_Nullable *_Nonnull position, cnl_route *route);
+
+/* Closes the socket and frees the cache with everything in it. */
+void cnl_route_cache_close(cnl_route_cache *_Nullable cache);
 
 #pragma clang assume_nonnull end
 

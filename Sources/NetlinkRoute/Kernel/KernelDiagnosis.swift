@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
-internal import Glibc
 package import RoutingModel
 
 /// Compares libnl with the kernel.
@@ -12,47 +11,32 @@ package enum KernelDiagnosis {
         return "\(release.major).\(release.minor).\(release.micro)"
     }
 
-    /// The number of routes of each family.
-    package struct RouteCounts: Hashable, Sendable {
-        /// IPv4 routes.
-        package let ipv4: Int
-        /// IPv6 routes.
-        package let ipv6: Int
-
-        package init(ipv4: Int, ipv6: Int) {
-            self.ipv4 = ipv4
-            self.ipv6 = ipv6
-        }
-
-        /// The routes of both families.
-        package var total: Int { ipv4 + ipv6 }
-    }
-
-    /// Counts the routes in all tables of the kernel.
-    package static func kernelRoutes() throws(ReachabilityError) -> RouteCounts {
+    /// Dumps the routes in all tables of the kernel, those of IPv4 first.
+    package static func routes() throws(ReachabilityError) -> [Route] {
         var socket = try QuerySocket()
-        return RouteCounts(ipv4: try count(.v4, &socket), ipv6: try count(.v6, &socket))
-    }
-
-    private static func count(
-        _ family: IPAddress.Family,
-        _ socket: inout QuerySocket
-    ) throws(ReachabilityError) -> Int {
-        // A kernel without the family sends all routes.
-        try socket.collect(DumpRequest(.routes, family: family)) { change -> Void? in
-            if case .route(let route, _) = change, route.destination.family == family { () } else { nil }
-        }.count
-    }
-
-    /// Counts the routes in libnl's route cache, which merges some routes that differ.
-    ///
-    /// The time grows with the square of the number of routes: call ``kernelRoutes()`` first.
-    package static func libnlRoutes() throws(ReachabilityError) -> RouteCounts {
-        var error = cnl_error()
-        var (ipv4, ipv6) = (0, 0)
-        guard cnl_route_cache_count(&ipv4, &ipv6, &error) else {
-            throw ReachabilityError("load libnl's route cache", error)
+        var routes: [Route] = []
+        for family in IPAddress.Family.allCases {
+            // A kernel without the family sends all routes.
+            routes += try socket.collect(DumpRequest(.routes, family: family)) { change in
+                if case .route(let route, _) = change, route.destination.family == family {
+                    route
+                } else {
+                    nil
+                }
+            }
         }
-        return RouteCounts(ipv4: ipv4, ipv6: ipv6)
+        return routes
+    }
+}
+
+extension Route {
+    /// The route as ``RouteCache`` has it, without what libnl does not keep.
+    package var asInLibnl: Route {
+        var route = self
+        (route.expires, route.flags, route.preference, route.nexthopID) = (nil, 0, .medium, 0)
+        route.nexthops = nexthops.map {
+            Nexthop(interfaceIndex: $0.interfaceIndex, gateway: $0.gateway, weight: $0.weight)
+        }
+        return route
     }
 }

@@ -69,6 +69,9 @@ package struct Route: Hashable, Sendable {
 }
 
 extension Route {
+    /// Whether it is an exception that the kernel keeps for one destination: RTM_F_CLONED.
+    package var isCloned: Bool { flags & 0x200 != 0 }
+
     /// The number of the main table (`RT_TABLE_MAIN`).
     package static let mainTable: UInt32 = 254
     /// The number of the table of own and broadcast addresses (`RT_TABLE_LOCAL`).

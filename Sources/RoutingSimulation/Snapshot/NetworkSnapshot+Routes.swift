@@ -214,9 +214,6 @@ extension NetworkSnapshot {
 }
 
 extension Route {
-    /// Whether it is an entry of the kernel's route cache: RTM_F_CLONED.
-    fileprivate var isCloned: Bool { flags & 0x200 != 0 }
-
     /// Whether it is the same route as another one to the same destination, perhaps in another state.
     fileprivate func isSame(as other: Route) -> Bool {
         RouteAttributes(identity).route == RouteAttributes(other.identity).route

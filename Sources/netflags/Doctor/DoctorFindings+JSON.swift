@@ -34,8 +34,11 @@ extension DoctorFindings {
             }
             json.member("routes", object: routes) { result, json in
                 let routes = try? result.get()
-                json.member("ipv4", object: routes) { $1.members($0, \.ipv4) }
-                json.member("ipv6", object: routes) { $1.members($0, \.ipv6) }
+                json.member("ipv4", object: routes) { $1.members($0.ipv4, $0.lostCount(.v4)) }
+                json.member("ipv6", object: routes) { $1.members($0.ipv6, $0.lostCount(.v6)) }
+                let words = DifferenceText(names: interfaceNames)
+                json.member("lost", routes?.lost?.map { words.words($0) } ?? [])
+                json.member("altered", routes?.altered?.map { words.words($0) } ?? [])
                 json.member("skipped", routes?.skipReason)
                 json.error(result.failure)
             }
@@ -53,13 +56,10 @@ extension DoctorFindings {
 }
 
 extension ByteBuffer {
-    fileprivate mutating func members(
-        _ routes: RouteComparison,
-        _ family: KeyPath<KernelDiagnosis.RouteCounts, Int>
-    ) {
-        member("kernel", routes.kernel[keyPath: family])
-        member("libnl", routes.libnl?[keyPath: family])
-        member("lost", routes.lost(family))
+    fileprivate mutating func members(_ counts: RouteComparison.Counts, _ lost: Int?) {
+        member("kernel", counts.kernel)
+        member("libnl", counts.libnl)
+        member("lost", lost)
     }
 
     /// Writes the members `errno` and `error`.

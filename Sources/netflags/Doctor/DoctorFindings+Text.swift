@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
 
 extension DoctorFindings {
     /// Writes the findings for people, one a line.
@@ -53,19 +54,25 @@ extension DoctorFindings {
         case .failure(let error):
             text.line("routes", "failed: \(error.reason)")
         case .success(let routes):
-            text.line("routes", "IPv4: \(words(routes, \.ipv4))")
-            text.line("", "IPv6: \(words(routes, \.ipv6))")
+            text.line("routes", "IPv4: \(words(routes.ipv4, routes.lostCount(.v4)))")
+            text.line("", "IPv6: \(words(routes.ipv6, routes.lostCount(.v6)))")
             if let reason = routes.skipReason { text.line("", reason) }
+            write(routes.lost ?? [], "in the kernel alone", to: &text)
+            write(routes.altered ?? [], "in libnl's cache alone", to: &text)
         }
     }
 
-    private func words(
-        _ routes: RouteComparison,
-        _ family: KeyPath<KernelDiagnosis.RouteCounts, Int>
-    ) -> String {
-        let words = "\(routes.kernel[keyPath: family]) in the kernel"
-        guard let libnl = routes.libnl, let lost = routes.lost(family) else { return words }
-        return words + ", \(libnl[keyPath: family]) in libnl's own cache, \(lost) lost"
+    private func words(_ counts: RouteComparison.Counts, _ lost: Int?) -> String {
+        let words = "\(counts.kernel) in the kernel"
+        guard let libnl = counts.libnl, let lost else { return words }
+        return words + ", \(libnl) in libnl's own cache, \(lost) lost"
+    }
+
+    /// Writes the first of some routes.
+    private func write(_ routes: [Route], _ place: String, to text: inout ByteBuffer) {
+        let (limit, words) = (10, DifferenceText(names: interfaceNames))
+        for route in routes.prefix(limit) { text.line("", "\(place): \(words.words(route))") }
+        if routes.count > limit { text.line("", "\(place): \(routes.count - limit) more, see --json") }
     }
 
     private func wirelessWords(_ count: Int?) -> String {

@@ -3,6 +3,7 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
 
 /// What `netflags doctor` found out.
 ///
@@ -20,6 +21,8 @@ struct DoctorFindings {
     let receiveBuffer: Result<(effective: Int, isForced: Bool), ReachabilityError>
     let checksStrictly: Result<Bool, ReachabilityError>
     let routes: Result<RouteComparison, ReachabilityError>
+    /// The names of interfaces, for routes.
+    let interfaceNames: [UInt32: String]
     let resolver: ResolverConfiguration
     /// The lines of /etc/gai.conf that have no effect.
     let addressPolicyNotes: [String]
@@ -40,11 +43,18 @@ struct DoctorFindings {
             },
             checksStrictly: Result { () throws(ReachabilityError) in try QuerySocket().isStrict },
             routes: Result(catching: RouteComparison.now),
+            interfaceNames: currentInterfaceNames,
             resolver: .current,
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
             wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count }
         )
+    }
+
+    /// The names of this namespace's interfaces; none where they cannot be listed.
+    private static var currentInterfaceNames: [UInt32: String] {
+        let links = (try? KernelRouting().links()) ?? []
+        return links.reduce(into: [:]) { $0[$1.index] = $1.name }
     }
 
     /// The kernel's release, as `uname -r` prints it.
@@ -86,28 +96,60 @@ struct RouteComparison: Hashable {
     /// The most routes that libnl's cache is loaded with: at ten times as many it takes minutes.
     static let limit = 50_000
 
-    let kernel: KernelDiagnosis.RouteCounts
-    /// What libnl kept; `nil` when it was not asked.
-    let libnl: KernelDiagnosis.RouteCounts?
+    /// The number of routes of one family.
+    struct Counts: Hashable {
+        let kernel: Int
+        /// How many libnl keeps; `nil` when it was not asked.
+        let libnl: Int?
+    }
 
-    /// Counts now.
+    let ipv4: Counts
+    let ipv6: Counts
+    /// The routes of the kernel that libnl does not keep as they are; `nil` when it was not asked.
+    let lost: [Route]?
+    /// The routes that libnl has otherwise than the kernel; `nil` when it was not asked.
+    let altered: [Route]?
+
+    /// Compares routes; without those of libnl if it was not asked.
+    init(kernel: [Route], libnl: [Route]?) {
+        func counts(_ family: IPAddress.Family) -> Counts {
+            func count(_ routes: [Route]) -> Int { routes.count { $0.destination.family == family } }
+            return Counts(kernel: count(kernel), libnl: libnl.map(count))
+        }
+        (ipv4, ipv6) = (counts(.v4), counts(.v6))
+        lost = libnl.map { kernel.without($0) }
+        altered = libnl?.without(kernel)
+    }
+
+    /// Compares them now.
     static func now() throws(ReachabilityError) -> RouteComparison {
-        let kernel = try KernelDiagnosis.kernelRoutes()
-        guard kernel.total <= limit else { return RouteComparison(kernel: kernel, libnl: nil) }
-        return RouteComparison(kernel: kernel, libnl: try KernelDiagnosis.libnlRoutes())
+        let kernel = try KernelDiagnosis.routes().filter { !$0.isCloned }
+        guard kernel.count <= limit else { return RouteComparison(kernel: kernel, libnl: nil) }
+        return RouteComparison(kernel: kernel, libnl: try RouteCache().filter { !$0.isCloned })
     }
 
     /// Why libnl was not asked; `nil` when it was.
     var skipReason: String? {
-        guard libnl == nil else { return nil }
+        guard lost == nil else { return nil }
         return "libnl's cache was not loaded: with more than \(Self.limit) routes it takes minutes, "
             + "because its time grows with their square"
     }
 
-    /// How many routes of a family libnl lost; `nil` when it was not asked.
-    ///
-    /// The table can change between the two counts; a negative difference counts as zero.
-    func lost(_ family: KeyPath<KernelDiagnosis.RouteCounts, Int>) -> Int? {
-        libnl.map { max(0, kernel[keyPath: family] - $0[keyPath: family]) }
+    /// How many routes of a family are lost; `nil` when libnl was not asked.
+    func lostCount(_ family: IPAddress.Family) -> Int? {
+        lost?.count { $0.destination.family == family }
+    }
+}
+
+extension [Route] {
+    /// These routes but for others, each of which takes one away, as far as libnl keeps what they are.
+    fileprivate func without(_ others: [Route]) -> [Route] {
+        var counts = others.reduce(into: [Route: Int]()) { $0[$1.asInLibnl, default: 0] += 1 }
+        return filter { route in
+            let key = route.asInLibnl
+            guard let count = counts[key], count > 0 else { return true }
+            counts[key] = count - 1
+            return false
+        }
     }
 }

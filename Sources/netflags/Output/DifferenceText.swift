@@ -8,6 +8,10 @@ struct DifferenceText {
     /// The names of interfaces by their indexes.
     private let names: [UInt32: String]
 
+    init(names: [UInt32: String]) {
+        self.names = names
+    }
+
     /// - Parameter states: The states that name the interfaces, the preferred one last.
     init(_ states: NetworkSnapshot...) {
         names = states.reduce(into: [:]) { names, state in

@@ -3,6 +3,8 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
+import TestNamespaces
 import Testing
 
 @testable import netflags
@@ -71,27 +73,52 @@ struct DoctorTests {
         #expect(effective > 0)
     }
 
-    @Test func `lost routes are those of the kernel that libnl did not keep`() throws {
-        let kernel = KernelDiagnosis.RouteCounts(ipv4: 10, ipv6: 7)
-        let compared = RouteComparison(kernel: kernel, libnl: .init(ipv4: 9, ipv6: 8))
-        #expect(compared.lost(\.ipv4) == 1)
-        #expect(compared.lost(\.ipv6) == 0)
+    private static func route(_ destination: String, through index: UInt32) -> Route {
+        Route(destination: IPPrefix(destination) ?? .allV4, nexthops: [Nexthop(interfaceIndex: index)])
+    }
+
+    @Test func `lost routes are those of the kernel that libnl does not keep as they are`() throws {
+        let all = [1, 2, 2].map { Self.route("192.0.2.0/24", through: $0) }
+        let other = Self.route("2001:db8::/32", through: 1)
+        let compared = RouteComparison(kernel: all + [other], libnl: Array(all.prefix(2)) + [other])
+        #expect(compared.lost == [all[2]])
+        #expect(compared.altered == [])
+        #expect(compared.ipv4 == RouteComparison.Counts(kernel: 3, libnl: 2))
+        #expect(compared.lostCount(.v4) == 1 && compared.lostCount(.v6) == 0)
         #expect(compared.skipReason == nil)
-        let skipped = RouteComparison(kernel: kernel, libnl: nil)
-        #expect(skipped.lost(\.ipv4) == nil)
+        let altered = RouteComparison(kernel: [all[0]], libnl: [all[1]])
+        #expect(altered.lost == [all[0]] && altered.altered == [all[1]])
+        let skipped = RouteComparison(kernel: all, libnl: nil)
+        #expect(skipped.lostCount(.v4) == nil)
         #expect(skipped.skipReason?.contains("50000") == true)
+    }
+
+    @Test func `what libnl does not keep is no difference`() {
+        var route = Self.route("192.0.2.0/24", through: 2)
+        (route.expires, route.preference, route.nexthopID) = (900, .high, 7)
+        let compared = RouteComparison(kernel: [route], libnl: [Self.route("192.0.2.0/24", through: 2)])
+        #expect(compared.lost == [])
     }
 
     @Test func `the kernel's routes are counted by family, and libnl's cache is held against them`() throws {
         let result = try NetflagsProcess.run("doctor", "--json")
         let routes = try #require(result.lines.first.flatMap { JSONValue($0) })["routes"]
+        #expect(routes?.keys == ["ipv4", "ipv6", "lost", "altered", "skipped", "errno", "error"])
         for family in ["ipv4", "ipv6"] {
-            let counts = try #require(routes?[family])
-            #expect(counts.keys == ["kernel", "libnl", "lost"])
-            guard routes?["skipped"] == .null else { continue }
-            let (kernel, libnl) = (counts["kernel"]?.number ?? -1, counts["libnl"]?.number ?? -1)
-            #expect(counts["lost"] == .number(max(0, kernel - libnl)))
+            #expect(routes?[family]?.keys == ["kernel", "libnl", "lost"])
         }
+    }
+
+    @Test(.needsNamespace) func `the routes that libnl's cache merges are listed`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.ip("route add 203.0.113.9 via 192.0.2.254", "route append blackhole 203.0.113.9")
+        let output = try host.run([NetflagsProcess.path, "doctor"]).output
+        // The key of libnl 3.7 has no type.
+        guard KernelDiagnosis.libnlRelease == "3.7.0" else { return }
+        let lines = output.split(separator: "\n").filter { $0.contains("203.0.113.9") }
+        #expect(lines.count == 1, "\(output)")
+        #expect(lines.first?.contains("in the kernel alone: ") == true)
     }
 
     @Test(
