@@ -67,15 +67,8 @@ extension HandleSubject {
     /// Evaluates now, and waits for the kernel only: a name has the flags of the default path.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         switch self {
-        case .address(let handle), .name(_, meanwhile: let handle):
-            do {
-                return try handle.flags()
-            } catch  where error.code == .unknownInterface {
-                // The interface can appear later. Until then the target is not reachable.
-                return []
-            }
-        case .thisHost:
-            return Self.ownFlags
+        case .address(let handle), .name(_, meanwhile: let handle): try handle.flags()
+        case .thisHost: Self.ownFlags
         }
     }
 

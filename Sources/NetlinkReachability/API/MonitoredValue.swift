@@ -40,7 +40,7 @@ extension MonitoredValue<ReachabilityReport> {
     /// - Parameters:
     ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
     ///   - change: What counts as a change.
-    /// - Returns: The value to deliver. An interface that does not exist is a failure.
+    /// - Returns: The value to deliver.
     public static func reports(
         _ detail: ReachabilityReport.Detail = .brief,
         onChangeOf change: ReachabilityReport.Change = .flags

@@ -26,13 +26,7 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         from batch: inout EvaluationBatch,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> ConnectionStatus {
-        let present: Evaluation
-        do {
-            present = try batch.evaluation(entries.lowerBound)
-        } catch  where error.code == .unknownInterface {
-            // A socket that is bound to an interface which is gone sends nothing.
-            return ConnectionStatus(Evaluation(Verdict([], .interfaceGone)).details)
-        }
+        let present = try batch.evaluation(entries.lowerBound)
         var details = present.details
         if details.state == .local {
             if let blocked = try blockedLoopback(&batch, boundTo: present.query?.outputInterface ?? 0) {
@@ -137,7 +131,8 @@ extension Evaluation {
     private var state: ConnectionStatus.State {
         if flags.contains(.isLocalAddress) { return .local }
         if rank == 2 { return .viable }
-        return kind == .notOwnAddress || kind == .interfaceGone ? .lost : .waiting
+        // A socket that is bound to an interface which is gone sends nothing any more.
+        return [.notOwnAddress, .noInterface, .interfaceGone].contains(kind) ? .lost : .waiting
     }
 
     /// The path of a new connection that has this evaluation.

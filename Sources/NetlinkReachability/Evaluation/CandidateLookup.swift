@@ -182,10 +182,14 @@ extension CandidateLookup {
         }
     }
 
-    /// Takes the interface that the socket is bound to.
-    mutating func take(_ interface: Result<BoundInterface, ReachabilityError>) {
+    /// Takes the interface that the socket is bound to; `nil` if it does not exist.
+    mutating func take(_ interface: Result<BoundInterface?, ReachabilityError>) {
+        guard case .findingInterface(let reference) = step else { return }
         do throws(ReachabilityError) {
-            let interface = try interface.get()
+            guard let interface = try interface.get() else {
+                step = .unreachable(reference.absence)
+                return
+            }
             query.outputInterface = interface.index
             var binding = SocketBinding(interface: interface.name)
             // The packets of a socket that is bound to another interface than the loopback never arrive.

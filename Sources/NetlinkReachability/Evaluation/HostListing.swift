@@ -55,32 +55,19 @@ final class HostListing {
 extension HostListing {
     /// Finds an interface that a caller names.
     ///
-    /// - Throws: `ReachabilityError` with the code `unknownInterface` if there is none.
+    /// - Returns: The interface; `nil` if there is none.
     func interface(
         _ reference: InterfaceReference,
         of destination: IPAddress
-    ) throws(ReachabilityError) -> BoundInterface {
+    ) throws(ReachabilityError) -> BoundInterface? {
         if let name = reference.name, let index = try facts.routing.interfaceIndex(named: name) {
             // Only the loopback addresses need to know.
             let link = destination.isLoopback ? try link(index) : nil
             let isLoopback = link?.flags.contains(.loopback) == true
             return BoundInterface(index: index, name: name, isLoopback: isLoopback)
         }
-        guard let index = reference.index else {
-            throw unknownInterface("there is no interface \"\(reference.name ?? "")\"")
-        }
-        guard let link = try link(index) else {
-            throw unknownInterface("no interface has the index \(index)")
-        }
+        guard let index = reference.index, let link = try link(index) else { return nil }
         return BoundInterface(index: index, name: link.name, isLoopback: link.flags.contains(.loopback))
-    }
-
-    private func unknownInterface(_ what: String) -> ReachabilityError {
-        ReachabilityError(
-            .unknownInterface,
-            operation: "find an interface",
-            message: "\(what): give one that `ip link` lists"
-        )
     }
 
     /// The interface with an index; `nil` when there is none.

@@ -70,6 +70,15 @@ struct InterfaceReference {
         // A number as a zone has it: of digits alone, and not 0.
         index = zone == nil ? ZoneIdentifier(name)?.index : zone?.index
     }
+
+    /// The reason where no such interface exists.
+    var absence: ReachabilityReason {
+        if let index {
+            ReachabilityReason(.noInterface, other: "\(index)")
+        } else {
+            ReachabilityReason(.noInterface, name ?? "")
+        }
+    }
 }
 
 /// An interface that a socket is bound to.

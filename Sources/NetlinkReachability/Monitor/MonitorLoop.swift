@@ -272,8 +272,7 @@ struct MonitorLoop: ~Copyable {
             counters.deliveries += 1
             changed.append(observation)
         }
-        // A missing interface needs no retry: the kernel notifies when it appears.
-        guard let error = result.error, error.code != .unknownInterface else {
+        guard let error = result.error else {
             state.evaluated(id, batch.dependencies(of: entries), at: now)
             return nil
         }

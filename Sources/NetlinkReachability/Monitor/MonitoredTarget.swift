@@ -34,15 +34,10 @@ final class MonitoredTarget: MonitorQuestion {
         batch.add(target, options, .flags)
     }
 
-    /// The flags; empty while the interface that the question is restricted to does not exist.
     func answer(from batch: inout EvaluationBatch, _ entries: Range<Int>) throws(ReachabilityError)
         -> ReachabilityFlags
     {
-        do {
-            return try batch.flags(entries.lowerBound)
-        } catch  where error.code == .unknownInterface {
-            return []
-        }
+        try batch.flags(entries.lowerBound)
     }
 }
 

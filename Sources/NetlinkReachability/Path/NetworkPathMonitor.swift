@@ -62,7 +62,7 @@ public final class NetworkPathMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - options: The socket whose path it is. While the interface that they name does not exist, the path is
-    ///     unsatisfied, and ``path()`` throws `ReachabilityError.Code.unknownInterface`.
+    ///     unsatisfied.
     ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
     ///   - metering: Decides which interfaces are expensive or constrained.
     public convenience init(
@@ -154,9 +154,7 @@ extension NetworkPathMonitor {
 
     /// Asks now, and returns the path with its reason.
     package func verdict() throws(ReachabilityError) -> PathVerdict {
-        var question = question
-        question.failsWithoutInterface = true
-        return metering.applied(to: try question.answer(from: try source().facts))
+        metering.applied(to: try question.answer(from: try source().facts))
     }
 
     /// The source; if opening the kernel's failed at the beginning, it is tried again.
@@ -264,8 +262,7 @@ extension NetworkPathMonitor {
 
     /// Calls a handler with the current path and its reason, with each path that differs, and with failures.
     ///
-    /// Unlike with ``start(queue:)``, a missing interface is a failure. Setting ``pathUpdateHandler`` replaces the
-    /// handler. On a started or cancelled monitor this has no effect.
+    /// Setting ``pathUpdateHandler`` replaces the handler. On a started or cancelled monitor this has no effect.
     ///
     /// - Parameters:
     ///   - queue: Where the handler is called.
@@ -275,8 +272,6 @@ extension NetworkPathMonitor {
         queue: DispatchQueue,
         _ handler: @escaping @Sendable (Result<PathVerdict, ReachabilityError>) -> Void
     ) throws(ReachabilityError) {
-        var question = question
-        question.failsWithoutInterface = true
         let metering = metering
         try start(question, queue) { _ in { result in handler(result.map { metering.applied(to: $0) }) } }
     }

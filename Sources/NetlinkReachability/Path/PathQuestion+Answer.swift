@@ -9,9 +9,6 @@ package struct PathVerdict: Hashable, Sendable {
     package var path: NetworkPath
     /// The reason of the default path's flags.
     package var reason: ReachabilityReason
-
-    /// The verdict if the interface of a socket does not exist.
-    static let unknown = PathVerdict(path: .unknown, reason: ReachabilityReason(.interfaceGone))
 }
 
 // The default path is found with the questions and rules that its flags come from.
@@ -111,11 +108,7 @@ extension PathQuestion {
         var next = entries.lowerBound + IPAddress.Family.allCases.count
         for family in IPAddress.Family.allCases.indices {
             let bound = boundQuestions(of: family, entries.lowerBound, batch)
-            do {
-                paths.append(try path(entries.lowerBound + family, bound, next, &batch))
-            } catch  where error.code == .unknownInterface && !failsWithoutInterface {
-                return .unknown
-            }
+            paths.append(try path(entries.lowerBound + family, bound, next, &batch))
             next += bound.count
         }
         let rank = paths.map(\.rank).max() ?? 0
@@ -191,13 +184,7 @@ extension PathQuestion {
     ) throws(ReachabilityError) -> Bool? {
         guard batch.host.nameservers() != nil else { return nil }
         guard isUsable else { return false }
-        for entry in entries {
-            do {
-                if try batch.flags(entry).rank > 0 { return true }
-            } catch  where error.code == .unknownInterface {
-                continue
-            }
-        }
+        for entry in entries where try batch.flags(entry).rank > 0 { return true }
         return false
     }
 }

@@ -8,8 +8,6 @@ struct PathQuestion: MonitorQuestion, Hashable {
     var prohibited: Set<NetworkInterface.InterfaceType> = []
     /// The socket.
     var options = ReachabilityOptions()
-    /// Whether it is a failure that the interface of the options does not exist, or an unsatisfied path.
-    var failsWithoutInterface = false
 
     var readsNameservers: Bool { true }
 

@@ -80,21 +80,17 @@ extension NetworkState {
         /// - Parameter answer: The answer about ``target`` with ``options``.
         /// - Returns: Whether it is the expected one.
         public func verdict(on answer: Result<ReachabilityReport, ReachabilityError>) -> Verdict {
-            let report: ReachabilityReport?
-            let reason: String
+            let report: ReachabilityReport
             switch answer {
-            case .success(let given): (report, reason) = (given, given.reason.description)
-            // An interface that does not exist can appear; until then packets cannot leave.
-            case .failure(let error) where error.code == .unknownInterface:
-                (report, reason) = (nil, error.description)
+            case .success(let given): report = given
             case .failure(let error): return .undetermined(error.description)
             }
             let differences = differences(from: report)
             guard differences.isEmpty else {
-                return .fails("\(differences.joined(separator: ", ")): \(reason)")
+                return .fails("\(differences.joined(separator: ", ")): \(report.reason)")
             }
-            if sourceAddress != nil, report?.sourceAddress == nil {
-                return .undetermined("the kernel can select several source addresses: \(reason)")
+            if sourceAddress != nil, report.sourceAddress == nil {
+                return .undetermined("the kernel can select several source addresses: \(report.reason)")
             }
             return .holds
         }

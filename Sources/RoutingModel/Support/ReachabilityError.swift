@@ -20,8 +20,6 @@ public struct ReachabilityError: Error, Hashable, Sendable {
         public static let invalidAddress = Code(description: "invalidAddress")
         /// The socket address belongs to a family other than IPv4 and IPv6.
         public static let unsupportedFamily = Code(description: "unsupportedFamily")
-        /// No interface has that name or index.
-        public static let unknownInterface = Code(description: "unknownInterface")
         /// The kernel, a socket or a system call failed: see ``ReachabilityError/number``.
         public static let systemFailure = Code(description: "systemFailure")
         /// The resolver could not run: it threw, no thread could be started for it, or 64 earlier lookups hang.
@@ -108,7 +106,7 @@ extension ReachabilityError: CustomStringConvertible {
     /// One line: what failed, why, and what to do about it.
     public var description: String {
         switch code {
-        case .invalidHost, .invalidAddress, .unsupportedFamily, .unknownInterface, .timedOut:
+        case .invalidHost, .invalidAddress, .unsupportedFamily, .timedOut:
             return message
         case .undecided:
             return "undecided: \(message)"

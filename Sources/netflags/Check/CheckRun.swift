@@ -72,7 +72,9 @@ final class CheckRun {
 
     private func write(_ line: TargetLine) {
         status = status.worse(line.exitStatus)
-        if repeatsErrors, let error = line.outcome?.failure { printError("\(line.target): \(error)") }
+        if repeatsErrors, let error = line.outcome?.failure?.description ?? line.mistake {
+            printError("\(line.target): \(error)")
+        }
         format?.write(line, to: &buffer)
     }
 }

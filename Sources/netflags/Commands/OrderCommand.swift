@@ -54,7 +54,7 @@ struct Order: TargetListCommand {
         let run = OrderRun(options: query.options, source: source, interleaved: interleave)
         let lines = run.lines(of: targets)
         for line in lines {
-            guard let error = line.error else { continue }
+            guard let error = line.error?.description ?? line.entry?.reason.mistake else { continue }
             isWhole = false
             if !Output.standard.isTerminal { printError("\(line.target): \(error)") }
         }

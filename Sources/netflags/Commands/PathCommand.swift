@@ -49,10 +49,14 @@ struct Path: NetflagsCommand {
         let result = Result { () throws(ReachabilityError) in
             try NetworkPathMonitor(options: options, source: source).verdict()
         }
-        if let error = result.failure, !Output.standard.isTerminal { printError("\(error)") }
+        let mistake = (try? result.get())?.reason.mistake
+        if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
+            printError(error)
+        }
         try Output.standard.deliver {
             json ? PathFormat.writeJSON(result, to: &$0) : PathFormat.writeText(result, to: &$0)
         }
+        guard mistake == nil else { return .undetermined }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.path.flags) })
     }
 

@@ -19,10 +19,20 @@ struct TargetLine {
     /// The reason of the flags.
     var reason: String { outcome?.reason ?? "not resolved yet" }
 
-    /// The exit status that this result alone gives.
+    /// The exit status that this result alone gives to `check`.
     var exitStatus: ExitStatus {
-        ExitStatus(isReachable: outcome?.report?.isReachable)
+        mistake == nil ? ExitStatus(isReachable: outcome?.report?.isReachable) : .undetermined
     }
+
+    /// What is said on standard error about a result that a mistyped name can have; `nil` for others.
+    var mistake: String? { outcome?.report?.reason.mistake }
+}
+
+extension ReachabilityReason {
+    /// The line on standard error about an interface that does not exist; `nil` for other reasons.
+    ///
+    /// Its name can be mistyped, so that a command that asks once ends with status 2. Commands that go on wait for it.
+    var mistake: String? { code == .noInterface ? "\(self): give one that `ip link` lists" : nil }
 }
 
 extension Result where Success == ReachabilityReport, Failure == ReachabilityError {
@@ -32,12 +42,10 @@ extension Result where Success == ReachabilityReport, Failure == ReachabilityErr
     }
 
     /// Whether packets can leave; `nil` when that could not be determined.
-    ///
-    /// An interface that does not exist can appear; until then packets cannot leave.
     var isReachable: Bool? {
         switch self {
         case .success(let report): report.isReachable
-        case .failure(let error): error.code == .unknownInterface ? false : nil
+        case .failure: nil
         }
     }
 }

@@ -206,7 +206,7 @@ extension Timeline.Interval {
             switch change.result {
             case .success(let report) where report.isReachable: .reachable
             case .success(let report): report.flags.contains(.reachable) ? .needsConnection : .unreachable
-            case .failure(let error): error.code == .unknownInterface ? .unreachable : .undetermined
+            case .failure: .undetermined
             }
         self.init(
             start: change.time, end: change.time, state: state, answer: change.result,

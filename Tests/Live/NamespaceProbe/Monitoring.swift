@@ -104,16 +104,11 @@ struct Monitoring {
     }
 
     private static func ask(_ question: [String]) throws -> ReachabilityFlags {
-        do {
-            let handle = try Questions.handle(question, source: try .currentNamespace())
-            let report = try handle.report()
-            if let contradiction = Witness(report, handle.options).contradiction {
-                throw Probe.Failure("\(handle.target): \(contradiction)")
-            }
-            return report.flags
-        } catch let error as ReachabilityError where error.code == .unknownInterface {
-            // A monitor treats a missing interface as one that can appear.
-            return []
+        let handle = try Questions.handle(question, source: try .currentNamespace())
+        let report = try handle.report()
+        if let contradiction = Witness(report, handle.options).contradiction {
+            throw Probe.Failure("\(handle.target): \(contradiction)")
         }
+        return report.flags
     }
 }

@@ -106,6 +106,8 @@ extension ReachabilityReason.Code {
 extension ReachabilityReason.Code {
     /// The address has a meaning only on a link, and no interface is given.
     public static let needsInterface = Self(.needsInterface)
+    /// The interface of the socket, or of the address's zone, does not exist; it can appear.
+    public static let noInterface = Self(.noInterface)
     /// The source address does not belong to this host.
     public static let notOwnAddress = Self(.notOwnAddress)
     /// The source address is a loopback address, and the target is not on this host.

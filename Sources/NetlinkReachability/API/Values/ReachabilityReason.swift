@@ -25,7 +25,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         // Packets can leave, and the kernel drops the answers.
         case remoteIsLocalAddress
         // The target has no address that the kernel could be asked about.
-        case needsInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
+        case needsInterface, noInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
         case nameNotFound, nameNotResolved, nameTimedOut
     }
 
@@ -86,6 +86,8 @@ extension ReachabilityReason: CustomStringConvertible {
         case .interfaceGone: "the route's interface is gone"
         case .remoteIsLocalAddress: "answers are dropped: this host has the address \(name), too"
         case .needsInterface: "\(name) needs an interface: add %interface"
+        case .noInterface:
+            name.isEmpty ? "no interface has the index \(other)" : "there is no interface \"\(name)\""
         case .notOwnAddress: "the source \(name) \(other.isEmpty ? "is not an address of this host" : other)"
         case .loopbackSource: "packets from \(name) reach only this host"
         case .excludedFamily:

@@ -8,9 +8,7 @@ import RoutingModel
 extension ScriptedNetwork {
     /// Finds the path once.
     func path(_ question: PathQuestion = PathQuestion()) throws -> NetworkPath {
-        var question = question
-        question.failsWithoutInterface = true
-        return try question.answer(from: source.facts).path
+        try question.answer(from: source.facts).path
     }
 }
 

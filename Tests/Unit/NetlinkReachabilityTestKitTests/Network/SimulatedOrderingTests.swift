@@ -135,9 +135,10 @@ struct SimulatedOrderingTests {
         #expect(foreign.map(\.rank) == [nil])
     }
 
-    @Test func `an address in an unknown zone is an error`() throws {
+    @Test func `an address in a zone that does not exist comes last, and says so`() throws {
         let stray = try address("fe80::1%nowhere")
-        let error = #expect(throws: ReachabilityError.self) { try network.source.ordered([far4, stray]) }
-        #expect(error?.code == .unknownInterface)
+        let list = try network.source.ordered([stray, far4])
+        #expect(list.map(\.address) == [far4, stray])
+        #expect(list.last?.reason.code == .noInterface)
     }
 }

@@ -129,7 +129,7 @@ struct CodingTests {
             .noCarrier, .lowerInterfaceDown,
             .lowerNoCarrier,
             .interfaceGone, .remoteIsLocalAddress, .encapsulated, .outerUnreachable, .unknownReturnPath,
-            .needsInterface, .notOwnAddress,
+            .needsInterface, .noInterface, .notOwnAddress,
             .loopbackSource, .excludedFamily,
             .noAdmittedInterface,
             .nameNotFound,

@@ -59,6 +59,7 @@ struct ReachabilityReasonTests {
             try reachability(.address(remote), host, options: fromLoopback).report().reason,
             try NetworkPathMonitor(requiredInterfaceType: .wifi, source: source).verdict().reason,
             try reachability(.address(address("fe80::1")), network).report().reason,
+            try reachability(.address(address("fe80::1%nosuch")), network).report().reason,
             try reachability(.pair(local: gateway, remote: remote), network).report().reason,
             try reachability(.address(remote), network, options: onlyIPv6).report().reason,
             try reachability(.host("missing.example"), network, resolver: resolver).report().reason,

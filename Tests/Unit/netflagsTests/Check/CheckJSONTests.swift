@@ -28,7 +28,7 @@ struct CheckJSONTests {
     }
 
     @Test func `a question that could not be answered has the same keys, and an error`() throws {
-        let result = try NetflagsProcess.run("--json", "fe80::1%nosuch")
+        let result = try NetflagsProcess.run("--json", "-", input: "nosuch/8\n")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(result.status == 2)
         #expect(json.keys == Self.keys)
@@ -38,7 +38,16 @@ struct CheckJSONTests {
         #expect(json["reachable"] == .bool(false))
         for key in ["address", "interface", "interfaceType", "gateway"] { #expect(json[key] == .null) }
         #expect(json["reason"]?.string?.isEmpty == false)
-        #expect(json["error"]?.string?.contains("\"nosuch\"") == true)
+        #expect(json["error"]?.string?.contains("nosuch/8") == true)
+    }
+
+    /// The name of the interface can be mistyped.
+    @Test func `an interface that does not exist is a reason, and the status is 2`() throws {
+        let result = try NetflagsProcess.run("--json", "fe80::1%nosuch")
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(result.status == 2)
+        #expect(json["reachable"] == .bool(false) && json["error"] == .null)
+        #expect(json["reason"]?.string == "there is no interface \"nosuch\"")
     }
 
     @Test func `--format json is --json, and one object stands on each line`() throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import TestNamespaces
 import Testing
 
 @testable import netflags
@@ -53,11 +54,16 @@ struct PrometheusTests {
         #expect(samples.first { $0.metric == "netflags_flags" }?.value == 0x30002)
     }
 
-    @Test func `a target that could not be evaluated has only the sample 0`() throws {
-        let result = try NetflagsProcess.run("--format", "prometheus", "fe80::1%nosuch")
+    @Test(.needsNamespace) func `a target that could not be evaluated has only the sample 0`() throws {
+        let host = try TestNamespace.withUndecidedTarget()
+        let result = try host.run([
+            NetflagsProcess.path, "--format", "prometheus", "--interface", "w1", "--source", "2001:db8:1::1",
+            "2001:db8::9",
+        ])
         #expect(result.status == 2)
-        #expect(result.lines.compactMap { Sample($0) }.map(\.metric) == ["netflags_answered"])
-        #expect(result.output.contains("netflags_answered{target=\"fe80::1%nosuch\"} 0\n"))
+        let samples = result.output.split(separator: "\n").compactMap { Sample($0) }
+        #expect(samples.map(\.metric) == ["netflags_answered"])
+        #expect(result.output.contains("netflags_answered{target=\"2001:db8::9\"} 0\n"))
     }
 
     @Test func `label values are escaped`() {

@@ -18,4 +18,15 @@ extension TestNamespace {
         try host.wire("w0", "192.0.2.1/24")
         return host
     }
+
+    /// A host on which 2001:db8::9 is undecided for a socket that is bound to `w1` and 2001:db8:1::1: a route of `w0`
+    /// serves it, one of `w1` too, and a rule compares the source.
+    static func withUndecidedTarget() throws -> TestNamespace {
+        let host = try TestNamespace()
+        try host.wire("w0", "2001:db8::1/64")
+        try host.wire("w1", "2001:db8:1::1/64")
+        try host.ip(
+            "-6 route add default via fe80::9 dev w1", "-6 rule add pref 40000 from 2001:db8:1::/64 table 7")
+        return host
+    }
 }

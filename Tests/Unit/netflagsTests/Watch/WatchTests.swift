@@ -40,23 +40,32 @@ struct WatchTests {
     }
 
     @Test func `a target that cannot be evaluated has its error in its line, and the others go on`() throws {
-        let host = try TestNamespace.oneWire()
-        let watch = try RunningNetflags(["watch", "--json", "fe80::9%w7", "192.0.2.9"], in: host)
+        let host = try TestNamespace.withUndecidedTarget()
+        let watch = try RunningNetflags(
+            [
+                "watch", "--json", "--interface", "w1", "--source", "2001:db8:1::1", "2001:db8::9",
+                "2001:db8:1::9",
+            ],
+            in: host)
         let failed = try #require(try watch.row())
-        #expect(failed["target"]?.string == "fe80::9%w7")
-        #expect(failed["error"]?.string?.contains("w7") == true)
+        #expect(failed["target"]?.string == "2001:db8::9")
+        #expect(failed["error"]?.string?.hasPrefix("undecided: ") == true)
         #expect(try watch.row()?["letters"]?.string == "-R ------d")
+        try host.ip("-6 rule del pref 40000")
+        let decided = try #require(try watch.row())
+        #expect(decided["target"]?.string == "2001:db8::9")
+        #expect(decided["error"] == .null)
+    }
+
+    @Test func `an interface that does not exist is waited for`() throws {
+        let host = try TestNamespace.oneWire()
+        let watch = try RunningNetflags(["watch", "--json", "fe80::9%w7"], in: host)
+        let missing = try #require(try watch.row())
+        #expect(missing["letters"]?.string == "-- -------" && missing["error"] == .null)
+        #expect(missing["reason"]?.string == "there is no interface \"w7\"")
         try host.wire("w7")
         try host.ip("addr add fe80::1/64 dev w7 nodad")
-        // An error that becomes a no has a line too: the interface can be seen before its address.
-        var came = try #require(try watch.row())
-        if came["letters"]?.string == "-- -------" {
-            #expect(came["error"] == .null)
-            came = try #require(try watch.row())
-        }
-        #expect(came["target"]?.string == "fe80::9%w7")
-        #expect(came["letters"]?.string == "-R ------d")
-        #expect(came["error"] == .null)
+        #expect(try watch.row()?["letters"]?.string == "-R ------d")
     }
 
     @Test func `a line has check's keys, then the time in UTC with milliseconds, then the explanation`()
