@@ -119,6 +119,9 @@ extension SnapshotRouting: RoutingSource {
         }
         let entry = if let known = match.entry { known } else { try snapshot.answer(to: query).entry }
         guard let route = entry else { return [] }
+        if query.destination.family == .v4, route.type == .local {
+            return [route.preferredSource ?? query.destination.withoutZone]
+        }
         var sources: [IPAddress] = []
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let domain = snapshot.vrf(ofInterface: query.outputInterface)?.index
@@ -142,7 +145,6 @@ extension SnapshotRouting: RoutingSource {
         through nexthop: Nexthop
     ) -> [IPAddress] {
         if let source = route.preferredSource { return [source] }
-        if destination.family == .v4, route.type == .local { return [destination.withoutZone] }
         return sources(
             for: destination, route.scope, through: nexthop.interfaceIndex, near: nexthop.gateway)
     }

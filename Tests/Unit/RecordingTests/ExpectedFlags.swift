@@ -9,12 +9,18 @@ struct ExpectedFlags {
     let links: [UInt32: Link]
     let addresses: [InterfaceAddress]
     let cellular: Set<UInt32>
+    /// Whether the kernel gives a packet that leaves its VRF an address of the outgoing interface.
+    var isOlderKernel = false
 
     /// The flags of an address by the kernel's answer about it, bound to an interface or not.
     func flags(_ target: String, _ answer: Probe.Answer, bound: UInt32?) -> ReachabilityFlags {
         guard answer.errno == 0, let type = answer.type else { return [] }
         switch type {
-        case "local", "anycast": return [.reachable, .isLocalAddress, .isDirect]
+        case "local", "anycast":
+            // connect(2) looks for a source address in IPv6 alone.
+            let nexthop = Probe.Nexthop(ifindex: answer.ifindex, gateway: nil, via: nil, flags: nil)
+            let lacksSource = leavesVRF(bound, through: nexthop) && !hasVRFSource(target, bound)
+            return lacksSource && target.contains(":") ? [] : [.reachable, .isLocalAddress, .isDirect]
         case "unicast", "broadcast", "multicast": break
         default: return []
         }
@@ -30,9 +36,30 @@ struct ExpectedFlags {
         let own = nexthops.filter { $0.ifindex == bound }
         if !own.isEmpty { nexthops = own }
         nexthops.sort { ($0.ifindex ?? 0) < ($1.ifindex ?? 0) }
-        let all = nexthops.map { hasSource(target, $0, isBound: bound != nil) ? flags(target, type, $0) : [] }
+        let all = nexthops.map { nexthop -> ReachabilityFlags in
+            guard hasSource(target, nexthop, isBound: bound != nil),
+                !leavesVRF(bound, through: nexthop) || hasVRFSource(target, bound)
+            else { return [] }
+            return flags(target, type, nexthop)
+        }
         return all.first { !$0.isEmpty && !$0.contains(.connectionRequired) }
             ?? all.first { !$0.isEmpty } ?? []
+    }
+
+    /// Whether a socket is bound to a VRF, and the packet leaves through an interface outside of it.
+    private func leavesVRF(_ bound: UInt32?, through nexthop: Probe.Nexthop) -> Bool {
+        guard let bound, links[bound]?.kind == "vrf" else { return false }
+        return nexthop.ifindex.flatMap { links[$0]?.master } != bound
+    }
+
+    /// Whether a packet that leaves a VRF finds an address of the VRF or of its ports; always before Linux 6.1.
+    private func hasVRFSource(_ target: String, _ bound: UInt32?) -> Bool {
+        isOlderKernel
+            || addresses.contains { address in
+                let index = address.interfaceIndex
+                return (address.address.family == .v6) == target.contains(":")
+                    && (index == bound || links[index]?.master == bound)
+            }
     }
 
     /// Whether an IPv6 socket finds an address to send from: it looks on the interface for a link-local target or a

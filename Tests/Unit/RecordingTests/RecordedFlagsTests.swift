@@ -86,6 +86,7 @@ extension ExpectedFlags {
         links = routing.snapshot.links.byIndex
         addresses = routing.snapshot.addresses
         cellular = routing.cellularIndexes
+        isOlderKernel = routing.snapshot.kernel.map { ($0.major, $0.minor) < (6, 1) } ?? false
     }
 
     /// The flags of the default path by the kernel's answers about public addresses.
