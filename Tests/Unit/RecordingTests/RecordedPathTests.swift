@@ -39,7 +39,7 @@ struct RecordedPathTests {
     @Test(
         arguments: [
             ("01-dummy/01-created-down", "unsatisfied"),
-            ("01-dummy/02-up-default-routes", "satisfied dummy0:wiredEthernet IPv4 IPv6"),
+            ("01-dummy/02-up-default-routes", "satisfied dummy0:other IPv4 IPv6"),
             ("02-wireguard/04-wg-quick-full-tunnel", "satisfied wg0:other eth0:wiredEthernet IPv4 IPv6"),
             ("02-wireguard/05-underlay-no-carrier", "satisfied wg0:other IPv4 IPv6"),
             ("05-ppp/02-ppp-up", "satisfied ppp0:other IPv4 IPv6"),

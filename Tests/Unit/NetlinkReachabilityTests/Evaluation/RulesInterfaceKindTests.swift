@@ -55,7 +55,9 @@ struct RulesInterfaceKindTests {
     }
 
     static let rows: [Row] = [
-        wire("e1000"), wire("veth0", "veth"), wire("dummy0", "dummy", 0x1_00c3),
+        wire("e1000"), wire("veth0", "veth"),
+        Row(name: "dummy0", hardware: 1, kind: "dummy", bits: 0x1_00c3, flags: direct, type: .other),
+        Row(name: "ifb0", hardware: 1, kind: "ifb", bits: 0x1_00c3, flags: direct, type: .other),
         wire("bond0", "bond", 0x1_1443),
         wire("team0", "team"), wire("vlan5", "vlan"), wire("mv0", "macvlan"), wire("iv0", "ipvlan", 0x1_10c3),
         wire("br0", "bridge"), wire("lan0", "dsa"), wire("vrf9", "vrf", 0x1_04c1), wire("tap9", "tun"),
@@ -157,7 +159,7 @@ struct RulesInterfaceKindTests {
         #expect(NetworkInterface.InterfaceType(try master(kind, wireless: [2])) == .wiredEthernet)
     }
 
-    @Test(arguments: ["veth", "vxlan", "dummy", "vrf", "dsa", ""]) func `other kinds keep their own type`(
+    @Test(arguments: ["veth", "vxlan", "vrf", "dsa", ""]) func `other kinds keep their own type`(
         kind: String
     ) {
         var facts = InterfaceFacts(
