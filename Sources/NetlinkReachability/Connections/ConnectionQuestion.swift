@@ -3,12 +3,16 @@
 internal import RoutingModel
 
 /// The question what becomes of a connection: one about its packets, and one about those of a new connection.
+///
+/// About an MPTCP connection there are these two for each subflow.
 struct ConnectionQuestion: MonitorQuestion, Hashable {
     let connection: NetworkConnection
 
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
     func plan(_ batch: inout EvaluationBatch) {
+        for subflow in subflows { subflow.plan(&batch) }
+        guard subflows.isEmpty else { return }
         let remote = Candidate.address(connection.remote)
         let index = connection.interfaceIndex
         var options = connection.options
@@ -26,6 +30,14 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         from batch: inout EvaluationBatch,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> ConnectionStatus {
+        guard connection.subflows.isEmpty else {
+            var next = entries.lowerBound
+            let statuses = try subflows.map { (subflow) throws(ReachabilityError) in
+                defer { next += subflow.entryCount }
+                return try subflow.answer(from: &batch, next..<next + subflow.entryCount)
+            }
+            return ConnectionStatus(ofSubflows: statuses)
+        }
         let present = try batch.evaluation(entries.lowerBound)
         var details = present.details
         if details.state == .local {
@@ -56,6 +68,13 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         if !isSamePath { details.betterPath = next?.path }
         return ConnectionStatus(details)
     }
+
+    private var subflows: [ConnectionQuestion] {
+        connection.subflows.map { ConnectionQuestion(connection: $0) }
+    }
+
+    /// How many entries ``plan(_:)`` adds about a connection without subflows.
+    private var entryCount: Int { losesTrafficClass ? 3 : 2 }
 
     /// Whether the packets of the socket are routed without its traffic class, which connect(2) looks at.
     ///
@@ -114,6 +133,29 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
             blocked = blocked ?? Evaluation(Verdict([], blocker), facts)
         }
         return blocked
+    }
+}
+
+extension ConnectionStatus {
+    /// The status of an MPTCP connection: that of the subflow that fares best, the first of several.
+    fileprivate init(ofSubflows subflows: [ConnectionStatus]) {
+        guard var details = subflows.min(by: { $0.misfortune < $1.misfortune })?.details.value else {
+            preconditionFailure("an MPTCP connection has subflows")
+        }
+        if details.state == .waiting || details.state == .lost {
+            details.betterPath = subflows.lazy.compactMap(\.betterPath).first
+        }
+        details.subflows = subflows
+        self.init(details)
+    }
+
+    /// How badly a subflow fares: the one with the lowest number decides.
+    private var misfortune: Int {
+        switch state {
+        case .viable, .local: reason.code == .unknownReturnPath ? 2 : hasBetterPath ? 1 : 0
+        case .waiting: 3
+        case .lost: 4
+        }
     }
 }
 

@@ -45,10 +45,11 @@ public struct ConnectionStatus: Hashable, Sendable {
         let interface: NetworkInterface?
         let gateway: IPAddress?
         var betterPath: Path?
+        var subflows: [ConnectionStatus] = []
     }
 
     /// On the heap: a monitor keeps three copies of the status of each connection.
-    private let details: Box<Details>
+    let details: Box<Details>
 
     init(_ details: Details) {
         self.details = Box(details)
@@ -70,6 +71,12 @@ public struct ConnectionStatus: Hashable, Sendable {
     ///
     /// For a connection that waits or is lost: a new connection can send now.
     public var betterPath: Path? { details.value.betterPath }
+    /// The status of each subflow of an MPTCP connection, in the order of ``NetworkConnection/subflows``; empty for
+    /// other connections.
+    ///
+    /// The connection is viable or local if one of them is, waits if none is and at least one waits, and is lost if all
+    /// are. Its other properties are those of the subflow that decides.
+    public var subflows: [ConnectionStatus] { details.value.subflows }
 
     /// Whether the packets leave: the state is ``State/viable`` or ``State/local``.
     public var isViable: Bool { state == .viable || state == .local }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NetlinkRoute
 
 /// The parts of a connected socket that decide its route: both endpoints, and options such as mark, interface and user.
 ///
@@ -43,6 +44,13 @@ public struct NetworkConnection: Hashable, Sendable {
     ///
     /// The addresses and the flow are those of the connection.
     public let options: ReachabilityOptions
+
+    /// The subflows of an MPTCP connection, which are TCP connections; empty for other connections.
+    ///
+    /// They decide what becomes of the connection: see ``ConnectionStatus/subflows``. Its own ends are those of its
+    /// first subflow, which can be gone while the connection goes on over others. Subflows come and go: the value has
+    /// those of one moment.
+    package(set) public var subflows: [NetworkConnection] = []
 
     /// Describes a connection by its ends.
     ///
@@ -92,12 +100,17 @@ public struct NetworkConnection: Hashable, Sendable {
     ///
     /// A TCP socket is connected from the end of its handshake on, a UDP socket after connect(2).
     ///
+    /// An MPTCP socket has ``subflows`` from Linux 5.16 on, which have its options, and the interfaces that the path
+    /// manager has bound them to. An older kernel shows the ends of the first subflow alone. A socket that has fallen
+    /// back to TCP is a TCP socket.
+    ///
     /// - Parameter fileDescriptor: The socket; it is neither changed nor kept.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unsupportedFamily` for a socket that is
     ///   neither IPv4 nor IPv6, or neither TCP nor UDP; `ReachabilityError.Code.systemFailure` with ENOTCONN for one
-    ///   that is not connected, with EBADF or ENOTSOCK for a descriptor that is not a socket.
+    ///   that is not connected, or whose last subflow has ended, with EBADF or ENOTSOCK for a descriptor that is not a
+    ///   socket.
     public init(fileDescriptor: Int32) throws(ReachabilityError) {
-        let socket = ConnectedSocket(descriptor: fileDescriptor)
+        let socket = SocketReader(descriptor: fileDescriptor)
         let local = try socket.end("getsockname", getsockname)
         let remote = try socket.end("getpeername", getpeername)
         var options = ReachabilityOptions()
@@ -117,6 +130,42 @@ public struct NetworkConnection: Hashable, Sendable {
             options: options,
             interfaceIndex: try socket.interfaceIndex()
         )
+        guard let ends = try socket.subflows() else { return }
+        // One that begins or ends can have no address.
+        subflows = ends.compactMap { ends in
+            try? NetworkConnection(
+                transport: .tcp,
+                local: ends.local.address,
+                localPort: ends.local.port,
+                remote: ends.remote.address,
+                remotePort: ends.remote.port,
+                options: options,
+                interfaceIndex: Self.boundInterface(ofSubflow: ends) ?? interfaceIndex
+            )
+        }
+        guard !subflows.isEmpty else { throw socket.failure("getsockopt", ENOTCONN) }
+    }
+}
+
+extension NetworkConnection {
+    /// The interface that a subflow is bound to, 0 for none; `nil` if sock_diag does not have the subflow.
+    ///
+    /// The path manager binds a subflow to the interface of its endpoint, which the descriptor does not show.
+    private static func boundInterface(ofSubflow ends: SocketReader.Ends) -> UInt32? {
+        let (local, remote) = (ends.local, ends.remote)
+        var found: UInt32?
+        // An IPv6 socket can have IPv4 ends.
+        for family in IPAddress.Family.allCases where found == nil {
+            try? ConnectedSocket.list(family, ipProtocol: UInt16(IPPROTO_TCP), localPort: local.port) {
+                socket in
+                if socket.local == local.address.withoutZone, socket.remote == remote.address.withoutZone,
+                    socket.remotePort == remote.port
+                {
+                    found = socket.boundInterface
+                }
+            }
+        }
+        return found
     }
 }
 
@@ -135,8 +184,9 @@ extension NetworkConnection: CustomStringConvertible {
 // MARK: - Sockets
 
 /// Reads what a socket says of itself.
-private struct ConnectedSocket {
+private struct SocketReader {
     typealias End = (address: IPAddress, port: UInt16, isMapped: Bool)
+    typealias Ends = (local: End, remote: End)
     typealias NameCall = (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
 
     let descriptor: Int32
@@ -148,21 +198,55 @@ private struct ConnectedSocket {
             try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 (pointer) throws(ReachabilityError) in
                 guard call(descriptor, pointer, &length) == 0 else { throw failure(name) }
-                let family = Int32(pointer.pointee.sa_family)
-                guard [AF_INET, AF_INET6].contains(family) else {
-                    throw unsupported("address family", family)
-                }
-                let address = try IPAddress(sockaddr: pointer, length: length)
-                let port = UnsafeRawPointer(pointer).load(fromByteOffset: 2, as: UInt16.self)
-                return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
+                return try end(pointer, length)
+            }
+        }
+    }
+
+    private func end(_ pointer: UnsafePointer<sockaddr>, _ length: socklen_t) throws(ReachabilityError) -> End
+    {
+        let family = Int32(pointer.pointee.sa_family)
+        guard [AF_INET, AF_INET6].contains(family) else { throw unsupported("address family", family) }
+        let address = try IPAddress(sockaddr: pointer, length: length)
+        let port = UnsafeRawPointer(pointer).load(fromByteOffset: 2, as: UInt16.self)
+        return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
+    }
+
+    /// The ends of each subflow of an MPTCP socket, at most 64; `nil` for other sockets, for one that has fallen back
+    /// to TCP, and before Linux 5.16.
+    func subflows() throws(ReachabilityError) -> [Ends]? {
+        guard try option(SOL_SOCKET, SO_PROTOCOL) == Int32(ConnectedSocket.mptcp) else { return nil }
+        // SOL_MPTCP and MPTCP_SUBFLOW_ADDRS of `linux/mptcp.h`.
+        let (level, name): (Int32, Int32) = (284, 3)
+        // A `mptcp_subflow_data`, which has its size, the number of subflows and the sizes of an element in the kernel
+        // and here, and the elements: the addresses of both ends.
+        let (headerSize, addressSize) = (16, MemoryLayout<sockaddr_storage>.size)
+        let header = [UInt32(headerSize), 0, 0, UInt32(2 * addressSize)]
+        var buffer = header.withUnsafeBytes(Array.init) + [UInt8](repeating: 0, count: 64 * 2 * addressSize)
+        var length = socklen_t(buffer.count)
+        guard getsockopt(descriptor, level, name, &buffer, &length) == 0 else { return nil }
+        var ends: [Ends] = []
+        for offset in stride(from: headerSize, to: Int(length), by: 2 * addressSize) {
+            ends.append((try end(in: buffer, at: offset), try end(in: buffer, at: offset + addressSize)))
+        }
+        return ends
+    }
+
+    private func end(in buffer: [UInt8], at offset: Int) throws(ReachabilityError) -> End {
+        var storage = buffer.withUnsafeBytes {
+            $0.loadUnaligned(fromByteOffset: offset, as: sockaddr_storage.self)
+        }
+        return try withUnsafeMutablePointer(to: &storage) { (pointer) throws(ReachabilityError) in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                (pointer) throws(ReachabilityError) in
+                try end(pointer, socklen_t(MemoryLayout<sockaddr_storage>.size))
             }
         }
     }
 
     func transport() throws(ReachabilityError) -> NetworkConnection.TransportProtocol {
-        // IPPROTO_MPTCP of Linux 5.6 is missing in older headers.
         switch try option(SOL_SOCKET, SO_PROTOCOL) {
-        case Int32(IPPROTO_TCP), 262: return .tcp
+        case Int32(IPPROTO_TCP), Int32(ConnectedSocket.mptcp): return .tcp
         case Int32(IPPROTO_UDP): return .udp
         case let other: throw unsupported("protocol", other)
         }
@@ -216,9 +300,8 @@ private struct ConnectedSocket {
         return value
     }
 
-    private func failure(_ call: String) -> ReachabilityError {
-        let number = errno
-        return ReachabilityError(
+    func failure(_ call: String, _ number: Int32 = errno) -> ReachabilityError {
+        ReachabilityError(
             in: .systemCall,
             operation: "read a socket with \(call)",
             number: number,

@@ -4,10 +4,13 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// A connected TCP or UDP socket, as sock_diag describes it.
+/// A connected TCP, UDP or MPTCP socket, as sock_diag describes it.
 package struct ConnectedSocket: Hashable, Sendable {
-    /// IPPROTO_TCP or IPPROTO_UDP.
-    package let ipProtocol: UInt8
+    /// IPPROTO_MPTCP of Linux 5.6, which older headers lack.
+    package static let mptcp: UInt16 = 262
+
+    /// IPPROTO_TCP, IPPROTO_UDP or ``mptcp``.
+    package let ipProtocol: UInt16
     /// An IPv4-mapped address is an IPv4 address here.
     ///
     /// A link-local one belongs to the interface that the socket is bound to.
@@ -22,18 +25,26 @@ package struct ConnectedSocket: Hashable, Sendable {
     package let typeOfService: UInt8
     package let user: UInt32
     /// The inode, which `/proc/PID/fd` shows.
+    ///
+    /// The TCP sockets of an MPTCP connection have that of its MPTCP socket.
     package var inode: UInt32
     /// SO_COOKIE, which identifies the socket as long as the machine runs.
     package var cookie: UInt64
 
-    /// Reads a message of the dump; `nil` for a message of another type, and for another family than IPv4 and IPv6.
-    package init?(_ message: NetlinkMessage, _ ipProtocol: UInt8) throws(MalformedMessage) {
+    /// Reads a message of the dump; `nil` for a message of another type, for another family than IPv4 and IPv6, and for
+    /// an MPTCP socket that has fallen back to TCP.
+    package init?(_ message: NetlinkMessage, _ ipProtocol: UInt16) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(inet_diag_msg.self)
         let identity = body.id
         guard Int32(message.type) == SOCK_DIAG_BY_FAMILY,
             let local = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_src)?.unmapped,
             let remote = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_dst)?.unmapped
         else { return nil }
+        if ipProtocol == Self.mptcp, let info = try attributes.value(INET_DIAG_INFO, as: MultipathInfo.self),
+            info.flags & MultipathInfo.fallback != 0
+        {
+            return nil
+        }
         self.ipProtocol = ipProtocol
         (self.local, self.remote) = (local, remote)
         (localPort, remotePort) = (
@@ -50,6 +61,17 @@ package struct ConnectedSocket: Hashable, Sendable {
     }
 }
 
+/// The beginning of `mptcp_info` of `linux/mptcp.h`.
+private struct MultipathInfo: BitwiseCopyable {
+    /// MPTCP_INFO_FLAG_FALLBACK: one end does not know MPTCP, and the connection is a TCP connection.
+    static let fallback: UInt32 = 1
+
+    /// The numbers of subflows and addresses, and their limits.
+    let counts: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
+    /// `mptcpi_flags`, at the eighth byte.
+    let flags: UInt32
+}
+
 extension ConnectedSocket {
     /// The states of sockets that have two ends and can still send, as bits.
     private static let states: UInt32 = [
@@ -57,33 +79,52 @@ extension ConnectedSocket {
         TCP_CLOSING,
     ].reduce(0) { $0 | 1 << UInt32($1) }
 
+    /// INET_DIAG_REQ_PROTOCOL of `linux/inet_diag.h`, from Linux 5.9.
+    private static let requestProtocol = 3
+
     /// Lists the connected sockets of the calling thread's network namespace, each once.
     ///
     /// - Parameters:
     ///   - family: The family of the sockets; IPv6 sockets can have IPv4 ends.
-    ///   - ipProtocol: IPPROTO_TCP or IPPROTO_UDP.
+    ///   - ipProtocol: IPPROTO_TCP, IPPROTO_UDP or ``mptcp``. MPTCP connections that have fallen back to TCP are left
+    ///     out: they are TCP connections.
+    ///   - localPort: The only local port, in host byte order; 0 for all.
     ///   - take: Receives each socket while the kernel goes through its table.
-    /// - Throws: An error if the kernel refuses the list: with ENOENT if it has no inet_diag for the protocol.
+    /// - Throws: An error if the kernel refuses the list: with ENOENT if it has no inet_diag for the protocol. A kernel
+    ///   without the module mptcp_diag lists no MPTCP sockets instead.
     package static func list(
         _ family: IPAddress.Family,
-        ipProtocol: UInt8,
+        ipProtocol: UInt16,
+        localPort: UInt16 = 0,
         _ take: (ConnectedSocket) -> Void
     ) throws(ReachabilityError) {
         var body = inet_diag_req_v2()
         body.sdiag_family = family.rawValue
-        body.sdiag_protocol = ipProtocol
+        // The number of MPTCP does not fit into the byte. A kernel that skips the attribute lists no sockets of
+        // protocol 0.
+        let isMultipath = ipProtocol == mptcp
+        body.sdiag_protocol = isMultipath ? 0 : UInt8(ipProtocol)
+        let attributes = [Request.Attribute(requestProtocol, UInt32(ipProtocol))]
         body.idiag_ext = 1 << UInt8(INET_DIAG_TOS - 1) | 1 << UInt8(INET_DIAG_TCLASS - 1)
+        if isMultipath { body.idiag_ext |= 1 << UInt8(INET_DIAG_INFO - 1) }
         body.idiag_states = states
+        body.id.idiag_sport = localPort.bigEndian
         body.id.idiag_cookie = (INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE)
-        let request = Request(SOCK_DIAG_BY_FAMILY, isDump: true, body)
-        let name = ipProtocol == UInt8(IPPROTO_TCP) ? "TCP" : "UDP"
+        let request = Request(
+            SOCK_DIAG_BY_FAMILY, isDump: true, body, isMultipath ? attributes : [])
+        let name = isMultipath ? "MPTCP" : ipProtocol == UInt16(IPPROTO_TCP) ? "TCP" : "UDP"
         var socket = try QuerySocket(netlinkProtocol: NETLINK_SOCK_DIAG)
         // A dump that is interrupted is repeated.
         var seen: Set<UInt64> = []
-        try socket.list(request, "list the \(name) sockets") { (message) throws(MalformedMessage) in
-            guard let socket = try ConnectedSocket(message, ipProtocol), seen.insert(socket.cookie).inserted
-            else { return }
-            take(socket)
+        do throws(ReachabilityError) {
+            try socket.list(request, "list the \(name) sockets") { (message) throws(MalformedMessage) in
+                guard let socket = try ConnectedSocket(message, ipProtocol),
+                    seen.insert(socket.cookie).inserted
+                else { return }
+                take(socket)
+            }
+        } catch  where isMultipath && [ENOENT, EINVAL].contains(error.number) {
+            // Linux before 5.9 can also answer EINVAL.
         }
     }
 }

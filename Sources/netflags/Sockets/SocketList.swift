@@ -12,7 +12,7 @@ struct ListedSocket {
     let process: SocketProcess?
 
     var transport: NetworkConnection.TransportProtocol {
-        socket.ipProtocol == UInt8(IPPROTO_TCP) ? .tcp : .udp
+        socket.ipProtocol == UInt16(IPPROTO_TCP) ? .tcp : .udp
     }
 
     var local: IPAddress { zoned(socket.local) }
@@ -68,7 +68,7 @@ struct SocketList {
             do { try body(batch) } catch { failure = error }
             batch.removeAll(keepingCapacity: true)
         }
-        for ipProtocol in [IPPROTO_TCP, IPPROTO_UDP].map({ UInt8($0) }) {
+        for ipProtocol in [IPPROTO_TCP, IPPROTO_UDP].map({ UInt16($0) }) {
             for family in IPAddress.Family.allCases {
                 try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
                     let process = processes[socket.inode]

@@ -28,16 +28,20 @@ struct Connections {
     private var count = 0
     private var token: UInt64 = 0
 
-    /// Connects a socket: `tcp|udp ADDRESS`, then `from=ADDRESS`, `device=NAME`, `class=NUMBER` (IPV6_TCLASS) and
+    /// IPPROTO_MPTCP of Linux 5.6, which older headers lack.
+    private static let multipath: Int32 = 262
+
+    /// Connects a socket: `tcp|mptcp|udp ADDRESS`, then `from=ADDRESS`, `device=NAME`, `class=NUMBER` (IPV6_TCLASS) and
     /// `mark=NUMBER`.
     ///
     /// - Returns: The number of the connection and its description.
     mutating func connect(_ fields: [String]) throws -> [String] {
-        guard fields.count >= 2 else { throw Probe.Failure("connect tcp|udp ADDRESS [key=value]") }
-        let isTCP = fields[0] == "tcp"
+        guard fields.count >= 2 else { throw Probe.Failure("connect tcp|mptcp|udp ADDRESS [key=value]") }
+        let isMultipath = fields[0] == "mptcp"
+        let isTCP = fields[0] != "udp"
         let isIPv6 = fields[1].contains(":")
         let kind = Int32((isTCP ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, kind, 0)
+        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, kind, isMultipath ? Self.multipath : 0)
         guard descriptor >= 0 else { throw Probe.Failure.system("socket") }
         for field in fields.dropFirst(2) {
             let value = String(field.drop { $0 != "=" }.dropFirst())
@@ -53,7 +57,7 @@ struct Connections {
             }
         }
         try Self.call("connect", fields[1], port: Self.port) { Glibc.connect(descriptor, $0, $1) }
-        if isTCP {
+        if isTCP, !isMultipath {
             try Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
             // TCP_THIN_LINEAR_TIMEOUTS: the first repetitions come without longer and longer pauses.
             try Self.set(descriptor, Int32(IPPROTO_TCP), 16, 1)
@@ -76,7 +80,8 @@ struct Connections {
     /// The state is `undecided` for a bound IPv6 socket whose destination another interface's route serves, where rules
     /// compare source addresses: RTM_GETROUTE cannot be asked about such a socket (docs/flag-rules.md).
     ///
-    /// - Returns: The state, the reason, its sentence, and the interface and the source address of a better path.
+    /// - Returns: The state, the reason, its sentence, the interface and the source address of a better path, and the
+    ///   states of the subflows.
     func status(_ fields: [String]) throws -> [String] {
         guard let entry = entries[try number(fields.first)] else { throw Probe.Failure("no such connection") }
         let connection: NetworkConnection
@@ -84,19 +89,20 @@ struct Connections {
             connection = try NetworkConnection(fileDescriptor: entry.descriptor)
         } catch {
             // The kernel has given it up.
-            return ["broken", "\(error.number)", "\(error)", "", ""]
+            return ["broken", "\(error.number)", "\(error)", "", "", ""]
         }
         let answer = Result { () throws(ReachabilityError) in
             try NetworkSource.kernel().status(of: connection)
         }
         if case .failure(let error) = answer, error.code == .undecided {
-            return ["undecided", "", "\(error)", "", ""]
+            return ["undecided", "", "\(error)", "", "", ""]
         }
         let status = try answer.get()
         let better = status.betterPath
         return [
             status.state.rawValue, "\(status.reason.code)", "\(status)", better?.interface?.name ?? "",
             better?.sourceAddress?.description ?? "",
+            status.subflows.map(\.state.rawValue).joined(separator: " "),
         ]
     }
 
@@ -196,17 +202,18 @@ struct Connections {
 
     // MARK: The server
 
-    /// Starts a thread that sends back what TCP connections and datagrams to ``port`` contain.
-    static func serve() throws {
-        let stream = try listener(SOCK_STREAM)
+    /// Starts a thread that sends back what TCP connections and datagrams to ``port`` contain; with `mptcp` MPTCP
+    /// connections, too.
+    static func serve(_ fields: [String]) throws {
+        let stream = try listener(SOCK_STREAM, fields.first == "mptcp" ? multipath : 0)
         let datagrams = try listener(SOCK_DGRAM)
         guard listen(stream, 64) == 0 else { throw Probe.Failure.system("listen") }
         let isStarted = BackgroundThread.start("echo") { echo(stream, datagrams) }
         guard isStarted else { throw Probe.Failure("no thread") }
     }
 
-    private static func listener(_ kind: __socket_type) throws -> Int32 {
-        let descriptor = socket(AF_INET6, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    private static func listener(_ kind: __socket_type, _ ipProtocol: Int32 = 0) throws -> Int32 {
+        let descriptor = socket(AF_INET6, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue), ipProtocol)
         guard descriptor >= 0 else { throw Probe.Failure.system("socket") }
         try call("bind", "::", port: port) { bind(descriptor, $0, $1) }
         if kind == SOCK_DGRAM {

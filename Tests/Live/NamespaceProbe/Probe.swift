@@ -62,7 +62,7 @@ struct Probe {
             bystanders = try Bystanders(from: local)
             return ["\(Bystanders.count)"]
         case "deliveries": return ["\(bystanders?.deliveryCount ?? 0)"]
-        case "serve": try Connections.serve()
+        case "serve": try Connections.serve(fields)
         case "connect": return try connections.connect(fields)
         case "rename":
             let name = Array((fields.first ?? "").utf8)

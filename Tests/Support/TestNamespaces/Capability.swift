@@ -36,6 +36,10 @@ package enum Capability: String, CaseIterable, Sendable {
     case renaming
     /// `conf/all/ignore_routes_with_linkdown` without the setting of the interface, since about Linux 5.11.
     case ignoredLinkdown
+    /// MPTCP sockets, since Linux 5.6, and `ip mptcp`.
+    case mptcp
+    /// sock_diag that lists them, since Linux 5.9: the module `mptcp_diag`.
+    case mptcpList
     /// The permission to switch off IPv6 route notifications, which user namespaces do not have.
     case quietIPv6
 
@@ -136,6 +140,14 @@ package enum Capability: String, CaseIterable, Sendable {
             guard try host.run(["ip", "route", "get", "192.0.2.9"]).status != 0 else {
                 throw NamespaceFailure("conf/all/ignore_routes_with_linkdown has no effect")
             }
+        case .mptcp:
+            try host.command(["serve", "mptcp"])
+            try host.ip("mptcp limits set subflow 2 add_addr_accepted 2")
+        case .mptcpList:
+            try host.ip("link set lo up")
+            try host.command(["serve", "mptcp"])
+            try host.command(["connect", "mptcp", "127.0.0.1"])
+            try host.shell("ss -MH | grep .")
         case .quietIPv6:
             try host.set("net/ipv6/route/skip_notify_on_dev_down", "1")
         }

@@ -15,6 +15,8 @@ final class ConnectedHost {
         let text: String
         let betterInterface: String
         let betterSource: String
+        /// The states of the subflows of an MPTCP connection.
+        let subflows: [Substring]
     }
 
     /// Something that can be changed and changed back.
@@ -35,7 +37,11 @@ final class ConnectedHost {
 
     static let remotes = ["198.51.100.1", "2001:db8:ff::1"]
 
-    init(uplinks: [String]) throws {
+    /// - Parameters:
+    ///   - uplinks: The names of the interfaces to the server.
+    ///   - isMultipath: Whether the server takes MPTCP connections, with a subflow over each uplink.
+    /// - Throws: `NamespaceFailure` if a command fails.
+    init(uplinks: [String], isMultipath: Bool = false) throws {
         self.uplinks = uplinks
         host = try TestNamespace()
         server = try host.makePeer()
@@ -48,7 +54,12 @@ final class ConnectedHost {
             try wire(name, number)
         }
         for line in Self.defaultRoutes(of: uplinks) { try run(line) }
-        try server.command(["serve"])
+        try server.command(isMultipath ? ["serve", "mptcp"] : ["serve"])
+        guard isMultipath else { return }
+        for side in [host, server] { try side.ip("mptcp limits set subflow 4 add_addr_accepted 4") }
+        for (number, name) in uplinks.enumerated().dropFirst() {
+            try host.ip("mptcp endpoint add 192.0.\(number + 2).2 dev \(name) subflow")
+        }
     }
 
     private func wire(_ name: String, _ number: Int) throws {
@@ -97,7 +108,7 @@ final class ConnectedHost {
         let fields = try host.command(["connection", number])
         return Status(
             state: fields[0], reason: fields[1], text: fields[2], betterInterface: fields[3],
-            betterSource: fields[4])
+            betterSource: fields[4], subflows: fields[5].split(separator: " "))
     }
 
     // MARK: Changes

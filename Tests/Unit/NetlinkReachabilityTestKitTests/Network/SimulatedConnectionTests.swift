@@ -33,6 +33,50 @@ struct SimulatedConnectionTests {
         #expect(lost.description == "lost: the source 192.0.2.2 is not an address of this host")
     }
 
+    /// An MPTCP connection with a subflow over each of two uplinks.
+    private func multipathConnection() throws -> NetworkConnection {
+        var connection = try connection()
+        try network.change { host in
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
+            try host.addRoute(SimulatedRoute(to: "198.51.100.8/32", via: "192.0.3.1"))
+        }
+        let second = try NetworkConnection(
+            transport: .tcp, local: IPAddress(192, 0, 3, 2), localPort: 40_001,
+            remote: IPAddress(198, 51, 100, 8), remotePort: 443)
+        connection.subflows = [connection, second]
+        return connection
+    }
+
+    @Test func `an MPTCP connection is viable as long as one of its subflows is`() throws {
+        let connection = try multipathConnection()
+        #expect(try network.source.status(of: connection).subflows.map(\.state) == [.viable, .viable])
+        try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
+        let status = try network.source.status(of: connection)
+        #expect(status.state == .viable)
+        #expect(status.interface?.name == "eth1")
+        #expect(status.subflows.map(\.state) == [.lost, .viable])
+        try network.change { try $0.setCarrier("eth1", isPresent: false) }
+        #expect(try network.source.status(of: connection).description == "waiting: eth1 has no carrier")
+        try network.change { try $0.removeAddress("192.0.3.2", from: "eth1") }
+        #expect(try network.source.status(of: connection).state == .lost)
+    }
+
+    @Test func `a monitor follows the subflows of an MPTCP connection`() async throws {
+        let connection = try multipathConnection()
+        let log = FlagsLog()
+        let monitor = try ConnectionMonitor(connection, source: network.source) { result in
+            log.append((try? result.get().state.rawValue) ?? "failure")
+        }
+        try await network.settle()
+        try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
+        try await network.advance(by: .seconds(1))
+        try network.change { try $0.removeAddress("192.0.3.2", from: "eth1") }
+        try await network.advance(by: .seconds(1))
+        #expect(monitor.currentStatus?.subflows.map(\.state) == [.lost, .lost])
+        #expect(log.take() == ["viable", "viable", "lost"])
+    }
+
     /// Packets leave through eth1, and the answers to 192.0.2.2 do not arrive.
     @Test func `a connection waits for the interface that has its address`() throws {
         let connection = try connection()

@@ -113,6 +113,7 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [ParseResult] {
         result { try NexthopObject(message) }, result { try Neighbour(message) },
         result { try FamilySettings(message) }, result { try DeviceFacts.wirelessIndex(message) },
         result { try DeviceFacts.signal(message) }, result { try ConnectedSocket(message, 6) },
+        result { try ConnectedSocket(message, ConnectedSocket.mptcp) },
     ]
 }
 

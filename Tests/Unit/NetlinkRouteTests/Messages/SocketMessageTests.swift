@@ -8,11 +8,14 @@ import Testing
 /// Sockets that sock_diag lists.
 struct SocketMessageTests {
     /// `nil` for a message that is left out.
-    private func parse(_ message: MessageBytes) throws(MalformedMessage) -> ConnectedSocket? {
+    private func parse(
+        _ message: MessageBytes,
+        _ ipProtocol: UInt16 = 6
+    ) throws(MalformedMessage) -> ConnectedSocket? {
         let result = withExactCopy(of: message.bytes) { bytes in
             Result { () throws(MalformedMessage) in
                 guard let message = NetlinkMessage(bytes) else { throw MalformedMessage() }
-                return try ConnectedSocket(message, 6)
+                return try ConnectedSocket(message, ipProtocol)
             }
         }
         return try result.get()
@@ -50,6 +53,33 @@ struct SocketMessageTests {
         }
         #expect(throws: MalformedMessage.self, "a mark of two bytes") {
             try parse(MessageBytes.socket().adding(15, [1, 0]))
+        }
+    }
+
+    /// INET_DIAG_INFO with the beginning of an `mptcp_info`: three subflows, and the flags.
+    private func multipathInfo(flags: UInt8) -> [UInt8] {
+        MessageBytes.attribute(2, [3, 0, 0, 4, 0, 4, 0, 0, flags, 0, 0, 0, 0xF7, 0x2E, 0xB9, 0x0C])
+    }
+
+    @Test func `an MPTCP socket has its ends and its inode, with and without what the kernel knows of it`()
+        throws
+    {
+        let mptcp = ConnectedSocket.mptcp
+        let socket = try #require(try parse(.socket().adding(multipathInfo(flags: 2)), mptcp))
+        #expect((socket.ipProtocol, socket.inode, socket.localPort) == (262, 4_242, 40_000))
+        #expect(try parse(.socket(), mptcp) == socket)
+    }
+
+    @Test func `an MPTCP socket that has fallen back to TCP is left out, and its TCP socket is not`() throws {
+        let message = MessageBytes.socket().adding(multipathInfo(flags: 3))
+        #expect(try parse(message, ConnectedSocket.mptcp) == nil)
+        #expect(try parse(message)?.ipProtocol == 6)
+    }
+
+    @Test func `an MPTCP socket whose flags are cut is malformed`() {
+        #expect(throws: MalformedMessage.self) {
+            try parse(
+                MessageBytes.socket().adding(2, [3, 0, 0, 4, 0, 4, 0, 0, 1, 0, 0]), ConnectedSocket.mptcp)
         }
     }
 
