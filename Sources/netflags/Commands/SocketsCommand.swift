@@ -15,7 +15,8 @@ struct Sockets: NetflagsCommand {
             A line has the state, the protocol, the two ends, the interface, the process where /proc shows it, and \
             the reason. The states: viable, its packets leave; waiting, they do not now, and TCP repeats them; lost, \
             its address or interface is gone, so reconnect; local, the other end is this host. A better path is the \
-            one that a new connection would take.
+            one that a new connection would take. The subflows of an MPTCP connection are below it, and it is viable \
+            as long as one of them is.
 
             Exit status: 0 no listed socket is waiting or lost, 1 at least one is, 2 at least one could not be \
             evaluated, or the sockets could not be listed, 64 wrong usage.

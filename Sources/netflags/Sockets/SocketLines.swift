@@ -6,7 +6,8 @@ import NetlinkRoute
 
 /// The lines of `netflags sockets`, as a table or as JSON.
 ///
-/// The columns of the table are as wide as their content in what is flushed together.
+/// The columns of the table are as wide as their content in what is flushed together. The subflows of an MPTCP
+/// connection are rows below its own, and an array in its object.
 struct SocketLines {
     private let isJSON: Bool
     private let lineWidth: Int?
@@ -28,34 +29,39 @@ struct SocketLines {
         let status = try? result.get()
         guard !isJSON else {
             return buffer.line { json in
-                json.member("protocol", listed.transport.rawValue)
-                json.member("local", listed.local)
-                json.member("localPort", listed.socket.localPort)
-                json.member("remote", listed.remote)
-                json.member("remotePort", listed.socket.remotePort)
-                json.member("state", status?.state.rawValue)
-                json.member("betterPath", object: status?.betterPath) { path, json in
-                    json.member("interface", path.interface?.name)
-                    json.member("gateway", path.gateway)
-                    json.member("sourceAddress", path.sourceAddress)
-                }
-                json.member("interface", status?.interface?.name)
-                json.member("gateway", status?.gateway)
-                json.member("reason", status?.reason.description ?? "the socket could not be evaluated")
-                json.member("error", result.failure?.description)
+                json.members(listed, result)
                 json.member("uid", listed.socket.user)
                 json.member("pid", listed.process?.pid)
                 json.member("process", listed.process?.name)
+                if listed.isMultipath {
+                    json.member("subflows", objects: listed.subflowResults(status)) { subflow, json in
+                        json.members(subflow.listed, subflow.result)
+                    }
+                }
                 if let time { json.member("time", time.description) }
             }
         }
+        addRow(listed, listed.protocolName, listed.process.map { "\($0.name)/\($0.pid)" }, result, at: time)
+        for (subflow, result) in listed.subflowResults(status) ?? [] {
+            addRow(subflow, "subflow", nil, result, at: time)
+        }
+    }
+
+    private mutating func addRow(
+        _ listed: ListedSocket,
+        _ kind: String,
+        _ process: String?,
+        _ result: Result<ConnectionStatus, ReachabilityError>,
+        at time: Recording.Time?
+    ) {
+        let status = try? result.get()
         if let time { table.add(time.description(forWidth: lineWidth)) }
         table.add(status?.state.rawValue ?? "?", in: Self.colour(status?.state))
-        table.add(listed.transport.rawValue)
+        table.add(kind)
         table.add(NetworkConnection.end(listed.local, listed.socket.localPort))
         table.add(NetworkConnection.end(listed.remote, listed.socket.remotePort))
         table.add(status?.interface?.name ?? "-")
-        table.add(listed.process.map { "\($0.name)/\($0.pid)" } ?? "-")
+        table.add(process ?? "-")
         table.add(result.reason)
         table.endRow()
     }
@@ -71,6 +77,45 @@ struct SocketLines {
         case .lost: .red
         case .waiting, nil: .magenta
         }
+    }
+}
+
+extension ListedSocket {
+    /// Whether it is an MPTCP socket, and its subflows are TCP sockets.
+    fileprivate var isMultipath: Bool { !subflows.isEmpty }
+
+    fileprivate var protocolName: String { isMultipath ? "mptcp" : transport.rawValue }
+
+    /// The subflows with their statuses; `nil` if the connection could not be evaluated.
+    fileprivate func subflowResults(
+        _ status: ConnectionStatus?
+    ) -> [(listed: ListedSocket, result: Result<ConnectionStatus, ReachabilityError>)]? {
+        status.map { status in zip(subflows, status.subflows).map { ($0, .success($1)) } }
+    }
+}
+
+extension ByteBuffer {
+    /// Writes the members that a connection and a subflow have.
+    fileprivate mutating func members(
+        _ listed: ListedSocket,
+        _ result: Result<ConnectionStatus, ReachabilityError>
+    ) {
+        let status = try? result.get()
+        member("protocol", listed.protocolName)
+        member("local", listed.local)
+        member("localPort", listed.socket.localPort)
+        member("remote", listed.remote)
+        member("remotePort", listed.socket.remotePort)
+        member("state", status?.state.rawValue)
+        member("betterPath", object: status?.betterPath) { path, json in
+            json.member("interface", path.interface?.name)
+            json.member("gateway", path.gateway)
+            json.member("sourceAddress", path.sourceAddress)
+        }
+        member("interface", status?.interface?.name)
+        member("gateway", status?.gateway)
+        member("reason", status?.reason.description ?? "the socket could not be evaluated")
+        member("error", result.failure?.description)
     }
 }
 

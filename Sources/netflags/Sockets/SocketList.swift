@@ -10,9 +10,11 @@ struct ListedSocket {
     /// The name of the interface that it is bound to; `nil` for none, and for one that is gone.
     let interface: String?
     let process: SocketProcess?
+    /// The TCP connections of an MPTCP connection; empty for other sockets.
+    var subflows: [ListedSocket] = []
 
     var transport: NetworkConnection.TransportProtocol {
-        socket.ipProtocol == UInt16(IPPROTO_TCP) ? .tcp : .udp
+        socket.ipProtocol == UInt16(IPPROTO_UDP) ? .udp : .tcp
     }
 
     var local: IPAddress { zoned(socket.local) }
@@ -31,7 +33,7 @@ struct ListedSocket {
         options.mark = socket.mark
         options.user = socket.user
         options.typeOfService = socket.typeOfService
-        return try NetworkConnection(
+        var connection = try NetworkConnection(
             transport: transport,
             local: local,
             localPort: socket.localPort,
@@ -40,10 +42,17 @@ struct ListedSocket {
             options: options,
             interfaceIndex: socket.boundInterface
         )
+        connection.subflows = try subflows.map { (subflow) throws(ReachabilityError) in
+            try subflow.connection()
+        }
+        return connection
     }
 }
 
 /// Lists the connected sockets of this network namespace, without those that no program has.
+///
+/// The TCP sockets of an MPTCP connection are its subflows, and not listed beside it. A kernel that does not list MPTCP
+/// sockets does not say which TCP sockets are subflows.
 struct SocketList {
     let source: NetworkSource
     /// The process whose sockets are listed; `nil` for all.
@@ -68,7 +77,13 @@ struct SocketList {
             do { try body(batch) } catch { failure = error }
             batch.removeAll(keepingCapacity: true)
         }
-        for ipProtocol in [IPPROTO_TCP, IPPROTO_UDP].map({ UInt16($0) }) {
+        func add(_ listed: ListedSocket) {
+            guard failure == nil else { return }
+            batch.append(listed)
+            if batch.count == 256 { takeBatch() }
+        }
+        var multipath = MultipathSockets()
+        for ipProtocol in [ConnectedSocket.mptcp, UInt16(IPPROTO_TCP), UInt16(IPPROTO_UDP)] {
             for family in IPAddress.Family.allCases {
                 try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
                     let process = processes[socket.inode]
@@ -78,11 +93,13 @@ struct SocketList {
                         socket.inode != 0
                     else { return }
                     let interface = names[socket.boundInterface]
-                    batch.append(ListedSocket(socket: socket, interface: interface, process: process))
-                    if batch.count == 256 { takeBatch() }
+                    let listed = ListedSocket(socket: socket, interface: interface, process: process)
+                    if !multipath.take(listed) { add(listed) }
                 }
             }
         }
+        // Their subflows can be of both families.
+        multipath.connections.forEach(add)
         if failure == nil { takeBatch() }
         if let failure { throw failure }
         // A process can have sockets of a namespace that it is not in.
@@ -92,7 +109,41 @@ struct SocketList {
     /// The other ends of the connected sockets, each once, without those of the loopback interface.
     func remotes() throws -> [IPAddress] {
         var found: Set<IPAddress> = []
-        try read { found.formUnion($0.map(\.remote).filter { !$0.isLoopback }) }
+        try read { sockets in
+            let remotes = sockets.flatMap { [$0] + $0.subflows }.map(\.remote)
+            found.formUnion(remotes.filter { !$0.isLoopback })
+        }
         return found.sorted()
+    }
+}
+
+/// MPTCP connections, and the TCP sockets that are their subflows: those with the inode of the MPTCP socket.
+private struct MultipathSockets {
+    private var sockets: [ListedSocket] = []
+    private var indices: [UInt32: Int] = [:]
+
+    /// The connections that have subflows, which are ordered by their ends.
+    ///
+    /// One that closes while it is listed has none, and one whose last subflow has ended.
+    var connections: [ListedSocket] {
+        sockets.filter { !$0.subflows.isEmpty }.map { listed in
+            var listed = listed
+            listed.subflows.sort { ($0.local, $0.socket.localPort) < ($1.local, $1.socket.localPort) }
+            return listed
+        }
+    }
+
+    /// Keeps an MPTCP socket, or a subflow of one that is known.
+    ///
+    /// - Returns: Whether the socket is one of them.
+    mutating func take(_ listed: ListedSocket) -> Bool {
+        if listed.socket.ipProtocol == ConnectedSocket.mptcp {
+            indices[listed.socket.inode] = sockets.count
+            sockets.append(listed)
+            return true
+        }
+        guard let index = indices[listed.socket.inode] else { return false }
+        sockets[index].subflows.append(listed)
+        return true
     }
 }

@@ -13,10 +13,15 @@ struct SocketStatuses {
     /// The most groups that are remembered: the number of sockets takes no memory.
     private static let limit = 4_096
 
+    /// What sockets that have the same status have in common.
+    private struct Group: Hashable {
+        let socket: ConnectedSocket
+        let subflows: [ConnectedSocket]
+    }
+
     private let source: NetworkSource
     private let dependsOnPorts: Bool
-    /// By what sockets have in common.
-    private var known: [ConnectedSocket: Result<ConnectionStatus, ReachabilityError>] = [:]
+    private var known: [Group: Result<ConnectionStatus, ReachabilityError>] = [:]
 
     init(_ source: NetworkSource) throws(ReachabilityError) {
         self.source = source
@@ -45,7 +50,7 @@ struct SocketStatuses {
         let groups = sockets.map(group)
         if known.count > Self.limit { known.removeAll(keepingCapacity: true) }
         var results = groups.map { known[$0] }
-        var new: [ConnectedSocket: NetworkConnection] = [:]
+        var new: [Group: NetworkConnection] = [:]
         let open = results.indices.filter { results[$0] == nil }
         for index in open where new[groups[index]] == nil {
             do {
@@ -60,9 +65,13 @@ struct SocketStatuses {
         return results.compactMap(\.self)
     }
 
+    private func group(_ listed: ListedSocket) -> Group {
+        Group(socket: essence(listed.socket), subflows: listed.subflows.map { essence($0.socket) })
+    }
+
     /// A socket without what makes no difference to its status.
-    private func group(_ listed: ListedSocket) -> ConnectedSocket {
-        var socket = listed.socket
+    private func essence(_ socket: ConnectedSocket) -> ConnectedSocket {
+        var socket = socket
         (socket.inode, socket.cookie) = (0, 0)
         if !dependsOnPorts { (socket.localPort, socket.remotePort) = (0, 0) }
         return socket

@@ -32,10 +32,11 @@ struct SocketsWatch {
         }
     }
 
-    /// A socket that is followed, with its ends and options, which a UDP socket can change.
+    /// A socket that is followed, with its ends and options, which a UDP socket can change, and its subflows, which
+    /// come and go.
     ///
     /// There is no monitor for one that cannot be described, which has had its line.
-    private typealias Followed = (socket: ConnectedSocket, monitor: ConnectionMonitor?)
+    private typealias Followed = (sockets: [ConnectedSocket], monitor: ConnectionMonitor?)
 
     /// Lists the sockets, and begins to follow those that are new or have changed.
     ///
@@ -44,12 +45,13 @@ struct SocketsWatch {
         var open: [UInt64: Followed] = [:]
         try list.read { sockets in
             for listed in sockets {
-                let socket = listed.socket
-                if let known = old[socket.cookie], known.socket == socket {
-                    open[socket.cookie] = known
+                let cookie = listed.socket.cookie
+                let sockets = ([listed] + listed.subflows).map(\.socket)
+                if let known = old[cookie], known.sockets == sockets {
+                    open[cookie] = known
                     continue
                 }
-                open[socket.cookie] = (socket, try follow(listed))
+                open[cookie] = (sockets, try follow(listed))
             }
         }
         return open

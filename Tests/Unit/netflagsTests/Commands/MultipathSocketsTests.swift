@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+import Testing
+
+/// Why the tests cannot run on this machine; `nil` when they can.
+private let blocker = Capability.veth.blocker ?? Capability.mptcpList.blocker
+
+/// `netflags sockets` on a host with an MPTCP connection over two uplinks.
+@Suite(.enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")"))
+struct MultipathSocketsTests {
+    private let host: TestNamespace
+    private let server: TestNamespace
+
+    init() throws {
+        host = try TestNamespace()
+        server = try host.makePeer()
+        for (number, name) in ["w0", "w1"].enumerated() {
+            try host.wire(name, "192.0.\(number + 2).2/24", to: server)
+            try server.ip("addr add 192.0.\(number + 2).1/24 dev \(name)-far")
+        }
+        try server.ip("addr add 198.51.100.1/32 dev lo")
+        try host.ip(
+            "route add default via 192.0.2.1 metric 100", "route add default via 192.0.3.1 metric 200",
+            "mptcp endpoint add 192.0.3.2 dev w1 subflow")
+        for side in [host, server] { try side.ip("mptcp limits set subflow 4 add_addr_accepted 4") }
+        try server.command(["serve", "mptcp"])
+        _ = try host.command(["connect", "mptcp", "198.51.100.1"])
+        // The path manager adds a subflow once the first one has carried data.
+        try host.wait(until: "a subflow over each uplink") {
+            _ = try host.command(["exchange", "1"])
+            return try rows().rows.first?["subflows"]?.elements.count == 2
+        }
+    }
+
+    private func rows(_ options: String...) throws -> (rows: [JSONValue], status: Int) {
+        let result = try host.run([NetflagsProcess.path, "sockets", "--json"] + options)
+        return (try result.output.split(separator: "\n").map { try #require(JSONValue($0)) }, result.status)
+    }
+
+    private func subflows(_ row: JSONValue?) -> [String?] {
+        row?["subflows"]?.elements.map { $0["state"]?.string } ?? []
+    }
+
+    @Test func `a connection is listed once, with the ends, the interface and the state of each subflow`()
+        throws
+    {
+        let found = try rows()
+        #expect(found.rows.count == 1)
+        let row = try #require(found.rows.first)
+        #expect((row["protocol"]?.string, row["local"]?.string) == ("mptcp", "192.0.2.2"))
+        #expect(row["process"]?.string == "NamespaceProbe")
+        let subflows = try #require(row["subflows"]).elements
+        #expect(subflows.map { $0["local"]?.string } == ["192.0.2.2", "192.0.3.2"])
+        #expect(subflows.map { $0["interface"]?.string } == ["w0", "w1"])
+        let text = try host.run([NetflagsProcess.path, "sockets"]).output.split(separator: "\n")
+        #expect(text.map { $0.split(separator: " ")[1] } == ["mptcp", "subflow", "subflow"])
+    }
+
+    @Test func `the state and the exit status are those of the connection and not of a subflow`() throws {
+        try host.ip("addr del 192.0.2.2/24 dev w0")
+        var found = try rows()
+        #expect(found.rows.first?["state"]?.string == "viable")
+        #expect(subflows(found.rows.first) == ["lost", "viable"])
+        #expect(found.status == 0)
+        found = try rows("--state", "lost")
+        #expect((found.rows.count, found.status) == (0, 0))
+        try host.ip("addr del 192.0.3.2/24 dev w1")
+        found = try rows("--state", "lost")
+        #expect((found.rows.count, found.status) == (1, 1))
+    }
+
+    @Test func `a connection to a server without MPTCP is listed as a TCP connection`() throws {
+        let plain = try host.makePeer()
+        try host.wire("w2", "192.0.9.2/24", to: plain)
+        try plain.ip("addr add 192.0.9.1/24 dev w2-far")
+        try plain.command(["serve"])
+        _ = try host.command(["connect", "mptcp", "192.0.9.1"])
+        let row = try #require(try rows().rows.first { $0["remote"]?.string == "192.0.9.1" })
+        #expect(row["protocol"]?.string == "tcp")
+        #expect(row["subflows"] == nil)
+    }
+
+    @Test func `with --watch there is a line when a subflow or the connection changes its state`() throws {
+        let watch = try RunningNetflags(["sockets", "--watch", "--json"], in: host)
+        var row = try watch.row()
+        #expect(row?["state"]?.string == "viable")
+        try host.ip("addr del 192.0.2.2/24 dev w0")
+        while subflows(row) != ["lost", "viable"] { row = try #require(try watch.row()) }
+        #expect(row?["state"]?.string == "viable")
+        try host.ip("addr del 192.0.3.2/24 dev w1")
+        while subflows(row) != ["lost", "lost"] { row = try #require(try watch.row()) }
+        #expect(row?["state"]?.string == "lost")
+        _ = try watch.end(signal: SIGTERM)
+    }
+}
