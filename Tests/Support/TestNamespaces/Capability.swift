@@ -36,7 +36,7 @@ package enum Capability: String, CaseIterable, Sendable {
     case renaming
     /// `conf/all/ignore_routes_with_linkdown` without the setting of the interface, since about Linux 5.11.
     case ignoredLinkdown
-    /// MPTCP sockets, since Linux 5.6, and `ip mptcp`.
+    /// MPTCP sockets that show their subflows and whether data is acknowledged, since Linux 5.17, and `ip mptcp`.
     case mptcp
     /// sock_diag that lists them, since Linux 5.9: the module `mptcp_diag`.
     case mptcpList
@@ -141,16 +141,25 @@ package enum Capability: String, CaseIterable, Sendable {
                 throw NamespaceFailure("conf/all/ignore_routes_with_linkdown has no effect")
             }
         case .mptcp:
-            try host.command(["serve", "mptcp"])
-            try host.ip("mptcp limits set subflow 2 add_addr_accepted 2")
+            let number = try Self.connectMultipath(host)
+            guard try host.command(["exchange", number]).first == number,
+                try host.command(["connection", number]).last?.isEmpty == false
+            else {
+                throw NamespaceFailure("MPTCP sockets do not show their subflows, or what is acknowledged")
+            }
         case .mptcpList:
-            try host.ip("link set lo up")
-            try host.command(["serve", "mptcp"])
-            try host.command(["connect", "mptcp", "127.0.0.1"])
+            _ = try Self.connectMultipath(host)
             try host.shell("ss -MH | grep .")
         case .quietIPv6:
             try host.set("net/ipv6/route/skip_notify_on_dev_down", "1")
         }
+    }
+
+    /// Connects an MPTCP socket to a server in the same namespace.
+    private static func connectMultipath(_ host: TestNamespace) throws -> String {
+        try host.ip("link set lo up", "mptcp limits set subflow 2 add_addr_accepted 2")
+        try host.command(["serve", "mptcp"])
+        return try host.command(["connect", "mptcp", "127.0.0.1"])[0]
     }
 
     /// The names of the two ends of a simulated USB modem.

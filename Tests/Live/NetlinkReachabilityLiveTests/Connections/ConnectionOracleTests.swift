@@ -18,9 +18,16 @@ struct ConnectionOracleTests {
         case marks
         /// One uplink with IPv6 addresses that are preferred, deprecated, and gone.
         case privacy
+        /// Two uplinks, and MPTCP connections with a subflow over each.
+        case multipath
+
+        /// Those that this machine can make.
+        static var available: [Topology] {
+            allCases.filter { $0 != .multipath || Capability.mptcp.blocker == nil }
+        }
     }
 
-    @Test(.needs(.veth), arguments: Topology.allCases)
+    @Test(.needs(.veth), arguments: Topology.available)
     func `data of viable connections is received and of lost ones is not, whatever has changed`(
         topology: Topology
     ) throws {
@@ -50,7 +57,7 @@ struct ConnectionOracleTests {
 extension ConnectionOracleTests.Topology {
     /// Makes the network, and finds the first contradiction in a series of steps; `nil` where there is none.
     fileprivate func contradiction(in steps: [Int]) throws -> ConnectionOracleTests.Contradiction? {
-        let net = try ConnectedHost(uplinks: uplinks)
+        let net = try ConnectedHost(uplinks: uplinks, isMultipath: self == .multipath)
         for line in lines { try net.host.ip(line) }
         for fields in connections { _ = try net.connect(fields) }
         let changes = changes
@@ -78,13 +85,13 @@ extension ConnectionOracleTests.Topology {
     fileprivate var uplinks: [String] {
         switch self {
         case .one, .privacy: ["up0"]
-        case .two, .marks: ["up0", "up1"]
+        case .two, .marks, .multipath: ["up0", "up1"]
         }
     }
 
     fileprivate var lines: [String] {
         switch self {
-        case .one, .two: []
+        case .one, .two, .multipath: []
         case .marks:
             [
                 "route add default via 192.0.3.1 dev up1 table 100", "rule add pref 200 fwmark 7 lookup 100",
@@ -97,11 +104,12 @@ extension ConnectionOracleTests.Topology {
     }
 
     fileprivate var connections: [[String]] {
+        guard self != .multipath else { return ConnectedHost.remotes.map { ["mptcp", $0] } }
         var connections: [[String]] = []
         for remote in ConnectedHost.remotes {
             connections += [["tcp", remote], ["udp", remote]]
             switch self {
-            case .one: break
+            case .one, .multipath: break
             case .two: connections.append(["tcp", remote, "device=up1"])
             case .marks: connections += [["tcp", remote, "mark=7"], ["udp", remote, "mark=7"]]
             case .privacy where remote.contains(":"):
