@@ -87,10 +87,10 @@ struct MultipathSocketsTests {
         var row = try watch.row()
         #expect(row?["state"]?.string == "viable")
         try host.ip("addr del 192.0.2.2/24 dev w0")
-        while subflows(row) != ["lost", "viable"] { row = try #require(try watch.row()) }
+        while subflows(row) != ["lost", "viable"], row != nil { row = try watch.row() }
         #expect(row?["state"]?.string == "viable")
         try host.ip("addr del 192.0.3.2/24 dev w1")
-        while subflows(row) != ["lost", "lost"] { row = try #require(try watch.row()) }
+        while subflows(row) != ["lost", "lost"], row != nil { row = try watch.row() }
         #expect(row?["state"]?.string == "lost")
         _ = try watch.end(signal: SIGTERM)
     }
