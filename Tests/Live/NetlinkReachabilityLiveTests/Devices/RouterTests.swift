@@ -54,6 +54,43 @@ struct RouterTests {
         ])
     }
 
+    /// It ended with the default route, before any address could be a source.
+    @Test func `wait ends when a connection through a new router works, and not before`() throws {
+        let host = try TestNamespace()
+        let router = try host.makePeer()
+        try host.wire("w0", to: router)
+        try host.set("net/ipv6/conf/w0/accept_ra", "2")
+        // Detection takes three seconds.
+        try host.set("net/ipv6/conf/w0/accept_dad", "1")
+        try host.set("net/ipv6/conf/w0/dad_transmits", "3")
+        try host.ip("link set w0 address 02:00:00:00:00:01")
+        try host.address("w0", "fe80::1/64")
+        try router.address("w0-far", "fe80::2/64")
+        try router.address("lo", "2001:db8:ff::1/128")
+        try router.ip("-6 route add \(Self.network)/64 dev w0-far")
+        try router.command(["serve"])
+        let folder = try host.shell("mktemp -d").split(separator: "\n")[0]
+        defer { _ = try? host.shell("rm -r \(folder)") }
+        let connect = "timeout 5 bash -c 'exec 3<>/dev/tcp/2001:db8:ff::1/7777'"
+        #expect(try host.run(["sh", "-c", "\(connect) 2>/dev/null"]).status != 0)
+        let netflags = try TestNamespace.program("netflags")
+        try host.shell(
+            "{ \(netflags) wait -6 --timeout 30 default; echo $?; \(connect); echo $?; }"
+                + " >\(folder)/statuses 2>\(folder)/errors &")
+        try router.command(["advertise", "w0-far", "600", Self.network, "600", "600"])
+        try host.wait(until: "there are a default route and an address") {
+            try Self.defaultRoute(of: host) && host.ip("-6 addr show dev w0").contains("\(Self.own)/64")
+        }
+        if try host.ip("-6 addr show dev w0").contains("tentative") {
+            try host.expect("2001:db8:ff::1", .none, "unusableSource")
+            #expect(try host.shell("cat \(folder)/statuses") == "")
+        }
+        try host.wait(until: "both have ended") {
+            try host.shell("cat \(folder)/statuses").split(separator: "\n").count == 2
+        }
+        #expect(try host.shell("cat \(folder)/statuses \(folder)/errors") == "0\n0\n")
+    }
+
     @Test func `an expired router is not a default route, even while the kernel still lists it`()
         throws
     {

@@ -62,7 +62,8 @@ struct MonitorBatchTests {
         )
     }
 
-    @Test func `a burst asks about 128 targets in a batch, and every target has its own answer`() async throws
+    @Test func `a burst asks about many targets in a batch, and every target has its own answer`()
+        async throws
     {
         let source = NetworkSource(
             routing: routing,
@@ -79,7 +80,8 @@ struct MonitorBatchTests {
         feeds.notify([.rule])
         await source.monitor.settle()
         let rounds = routing.rounds.withLock { $0 }
-        #expect(rounds.map { Set($0).count } == [128, 128, 128, 128, 88])
+        #expect(rounds.allSatisfy { Set($0).count <= EvaluationBatch.limit })
+        #expect(rounds.count < 10)
         #expect(Set(rounds.joined()).count == 600)
         for (number, handle) in zip(10..<610, handles) {
             let flags: ReachabilityFlags = number.isMultiple(of: 2) ? [.reachable, .isDirect] : []
