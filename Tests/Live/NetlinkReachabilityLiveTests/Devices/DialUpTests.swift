@@ -56,8 +56,10 @@ struct DialUpTests {
     /// Waits until the interface has the negotiated addresses and is up, which pppd does one after the other.
     private func waitForPeer(on host: TestNamespace) throws {
         try host.wait(until: "the peer has answered") {
-            let shown = try host.ip("-o -4 route show table all dev ppp0")
-            return try shown.contains("10.8.0.1 ") && host.ip("-o link show dev ppp0").contains("LOWER_UP")
+            // The interface can be missing yet.
+            let links = try host.ip("-o link show").split(separator: "\n")
+            return try host.ip("-o -4 route show table all").contains("10.8.0.1 dev ppp0 ")
+                && links.contains { $0.contains(" ppp0: ") && $0.contains("LOWER_UP") }
         }
     }
 }
