@@ -139,12 +139,18 @@ let package = Package(
             path: "Tests/Support/Fakes",
             swiftSettings: strict
         ),
+        // The C library's own reading of resolv.conf.
+        .target(
+            name: "CResolverProbe",
+            path: "Tests/Support/CResolverProbe",
+            linkerSettings: [.linkedLibrary("resolv")]
+        ),
         // Live tests: a process in its own network namespace, the code that starts it, and the tests.
         .executableTarget(
             name: "NamespaceProbe",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
-                "SystemSupport", "TestNamespaces", "TestSupport",
+                "CResolverProbe", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute",
+                "RoutingModel", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",
             swiftSettings: strict

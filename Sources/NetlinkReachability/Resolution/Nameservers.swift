@@ -14,21 +14,22 @@ package enum Nameservers {
     private static let limit = 3
 
     /// Reads the system's files at each call.
-    static let system: Source = { inUse(resolvConf: file, resolvedConf: resolvedFile) }
+    package static let system: Source = { inUse(resolvConf: file, resolvedConf: resolvedFile) }
 
-    /// Reads the files; `nil` when the process has no descriptor for them.
+    /// Reads the files as the C library does; `nil` when the process has no descriptor for them.
     ///
     /// An address of systemd-resolved (127.0.0.53, 127.0.0.54) is replaced by the servers that it asks, where
-    /// they can be read. Any other server on this host is kept.
+    /// they can be read. Any other server on this host is kept. Without a server the C library asks 127.0.0.1.
     package static func inUse(resolvConf: String, resolvedConf: String) -> [IPAddress]? {
         let configuration = ResolverConfiguration.read(resolvConf: resolvConf)
         // A process without descriptors cannot read the file, which says nothing about the servers.
         if configuration.errors.contains(where: { $0.isExhaustion }) { return nil }
-        let named = configuration.nameservers.prefix(limit).compactMap { IPAddress($0) }
+        let servers = configuration.nameservers
+        let named = servers.isEmpty ? [.loopbackV4] : Array(servers.prefix(limit))
         guard named.contains(where: isResolved) else { return named }
         let resolved = ResolverConfiguration.read(resolvConf: resolvedConf)
         guard resolved.errors.isEmpty else { return named }
-        return named.filter { !isResolved($0) } + resolved.nameservers.compactMap { IPAddress($0) }
+        return named.filter { !isResolved($0) } + resolved.nameservers
     }
 
     private static func isResolved(_ address: IPAddress) -> Bool {

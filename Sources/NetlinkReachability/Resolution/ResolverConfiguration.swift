@@ -15,8 +15,8 @@ package struct ResolverConfiguration: Hashable, Sendable {
         var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
     }
 
-    /// The lines of resolv.conf that begin with `nameserver`, without that word.
-    package private(set) var nameservers: [String] = []
+    /// The addresses of resolv.conf's `nameserver` lines; empty where the C library asks 127.0.0.1.
+    package private(set) var nameservers: [IPAddress] = []
     /// The domains of the last `search` or `domain` line, which replaces the others.
     package private(set) var search: [String] = []
     /// The options of all `options` lines.
@@ -40,16 +40,37 @@ package struct ResolverConfiguration: Hashable, Sendable {
         return configuration
     }
 
+    /// Takes a line as the C library does: a keyword begins it, a blank ends the keyword, and a NUL ends the line.
     private mutating func take(resolvConf line: Substring) {
-        guard let first = line.first, first != "#", first != ";" else { return }
-        let words = line.split { $0 == " " || $0 == "\t" }.map(String.init)
-        switch words.first {
-        case "nameserver": nameservers.append(contentsOf: words.dropFirst().prefix(1))
-        case "search", "domain": search = Array(words.dropFirst())
-        case "options": options.append(contentsOf: words.dropFirst())
+        let bytes = line.utf8.prefix { $0 != 0 }
+        guard let first = bytes.first, bytes.contains(where: Self.isBlank), !Self.isBlank(first) else {
+            return
+        }
+        var words = bytes.split(whereSeparator: Self.isBlank).map { String(decoding: $0, as: UTF8.self) }[...]
+        switch words.popFirst() {
+        case "nameserver": nameservers += words.prefix(1).compactMap(Self.nameserver)
+        case "search": search = Array(words)
+        case "domain": search = Array(words.prefix(1))
+        case "options": options += words
         default: break
         }
     }
+
+    /// Reads an address as the C library does: by inet_aton, such as 127.1, else by inet_pton.
+    ///
+    /// The zone counts for an address of a link alone; one that is no interface is ignored, and nothing can be sent.
+    private static func nameserver(_ text: String) -> IPAddress? {
+        var bytes = in_addr()
+        // inet_aton accepts anything after white space, of which a word can have a carriage return.
+        if !text.utf8.contains(where: { (9...13).contains($0) }), inet_aton(text, &bytes) != 0 {
+            return IPAddress(v4: UInt32(bigEndian: bytes.s_addr))
+        }
+        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = IPAddress(String(parts[0])), address.family == .v6 else { return nil }
+        return parts.count == 2 && address.needsZone ? IPAddress(text) ?? address : address
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private mutating func take(nsswitch line: Substring) {
         let content = line.prefix { $0 != "#" }
@@ -70,6 +91,6 @@ package struct ResolverConfiguration: Hashable, Sendable {
             errors.append(FileError(path: path, number: errno))
             return []
         }
-        return String(decoding: bytes[..<count], as: UTF8.self).split(whereSeparator: \.isNewline)
+        return bytes[..<count].split(separator: 0x0a).map { Substring(decoding: $0, as: UTF8.self) }
     }
 }

@@ -44,7 +44,7 @@ extension DoctorFindings {
             }
             json.member("nl80211", try? wireless.map { $0 != nil }.get())
             json.member("resolver", object: resolver) { resolver, json in
-                json.member("nameservers", resolver.nameservers)
+                json.member("nameservers", resolver.nameservers.map(\.description))
                 json.member("search", resolver.search)
                 json.member("options", resolver.options)
                 json.member("hosts", resolver.hosts)

@@ -80,7 +80,7 @@ extension DoctorFindings {
     }
 
     private func writeResolver(to text: inout ByteBuffer) {
-        let servers = resolver.nameservers
+        let servers = resolver.nameservers.map(\.description)
         text.line("nameservers", servers.isEmpty ? "none named: 127.0.0.1" : servers.joined(separator: " "))
         if !resolver.search.isEmpty { text.line("search", resolver.search.joined(separator: " ")) }
         if !resolver.options.isEmpty { text.line("options", resolver.options.joined(separator: " ")) }

@@ -53,6 +53,7 @@ struct Probe {
         case "monitor": monitoring = try Monitoring(buffer: number(fields.first), Array(fields.dropFirst()))
         case "monitor-paths": paths = try PathMonitoring(fields)
         case "settle-paths": return try paths?.settle() ?? []
+        case "name-servers": return NameServers.both()
         case "watch-dns": nameServers = try NameServerWatch()
         case "await-dns": return [nameServers?.waits(for: fields.first == "1") == true ? "1" : "0"]
         case "bystanders":

@@ -17,9 +17,9 @@ struct NameserversTests {
         #expect(try inUse(text) == ["192.0.2.1", "2001:db8::1", "fe80::1%eth0"])
     }
 
-    @Test func `a file without servers, or without a file, names none`() throws {
-        #expect(try inUse("search example.com\n#nameserver 192.0.2.1\n") == [])
-        #expect(try inUse(nil) == [])
+    @Test func `without a server, or without a file, the C library asks this host`() throws {
+        #expect(try inUse("search example.com\n#nameserver 192.0.2.1\n") == ["127.0.0.1"])
+        #expect(try inUse(nil) == ["127.0.0.1"])
     }
 
     @Test func `a text that is not an address is not a server`() throws {

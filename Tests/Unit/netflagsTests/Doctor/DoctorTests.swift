@@ -147,7 +147,7 @@ struct ResolverConfigurationTests {
                 + "search a.example b.example\noptions ndots:2\noptions edns0 rotate\nnameserver",
             "passwd: files\nhosts:  files  mdns4 [NOTFOUND=return] dns # comment\nhostsx: no\n"
         )
-        #expect(configuration.nameservers == ["192.0.2.53", "2001:db8::53"])
+        #expect(configuration.nameservers.map(\.description) == ["192.0.2.53", "2001:db8::53"])
         #expect(configuration.search == ["a.example", "b.example"])
         #expect(configuration.options == ["ndots:2", "edns0", "rotate"])
         #expect(configuration.hosts == "files mdns4 [NOTFOUND=return] dns")
