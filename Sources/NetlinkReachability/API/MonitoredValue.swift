@@ -10,14 +10,14 @@
 public struct MonitoredValue<Value: Sendable>: Sendable {
     typealias Handler = @Sendable (Result<Value, ReachabilityError>) -> Void
 
-    /// The question about a target whose answers are delivered.
-    let question: @Sendable (MonitoredTarget) -> any MonitorQuestion<Value>
-    /// Starts a handle, with the type of the question known: see ``Observation``.
+    /// The query about a target whose answers are delivered.
+    let question: @Sendable (MonitoredTarget) -> any MonitorQuery<Value>
+    /// Starts a handle, with the type of the query known: see ``Observation``.
     let start:
         @Sendable (NetworkReachability, CallbackDelivery, _ skipsFirst: Bool, @escaping Handler)
             throws(ReachabilityError) -> Void
 
-    fileprivate init<Question: MonitorQuestion<Value>>(
+    fileprivate init<Question: MonitorQuery<Value>>(
         _ question: @escaping @Sendable (MonitoredTarget) -> Question
     ) {
         self.question = question
@@ -45,6 +45,6 @@ extension MonitoredValue<ReachabilityReport> {
         _ detail: ReachabilityReport.Detail = .brief,
         onChangeOf change: ReachabilityReport.Change = .flags
     ) -> Self {
-        Self { ReportQuestion(target: $0, detail: detail, changes: change) }
+        Self { ReportQuery(target: $0, detail: detail, changes: change) }
     }
 }

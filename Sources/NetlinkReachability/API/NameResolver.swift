@@ -4,7 +4,7 @@ internal import Dispatch
 internal import RoutingModel
 internal import SystemSupport
 
-/// Resolves host names for questions and monitors, instead of the system's resolver.
+/// Resolves host names for queries and monitors, instead of the system's resolver.
 ///
 /// Conform to it to use DNS over HTTPS, a service registry or a fixed table, and pass the resolver to
 /// ``NetworkSource/resolving(with:)``:
@@ -37,9 +37,9 @@ public protocol NameResolver: Sendable {
     /// - Parameters:
     ///   - name: The host name as the program gave it; never a numeric address.
     ///   - families: The families that the program uses. Addresses of other families are ignored.
-    ///   - timeout: How long the call can take. A question and a monitor wait no longer than this.
+    ///   - timeout: How long the call can take. A query and a monitor wait no longer than this.
     /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
-    /// - Throws: An error if the resolver itself cannot run. The question then throws `ReachabilityError` with the
+    /// - Throws: An error if the resolver itself cannot run. The query then throws `ReachabilityError` with the
     ///   code `ReachabilityError.Code.resolverFailure` and the error's text. A monitor delivers this error as a
     ///   failure, keeps the last flags and addresses, and tries again.
     func resolve(
@@ -137,7 +137,7 @@ final class CustomResolver: HostResolver {
 
 /// Runs the tasks of resolvers apart from the threads of the concurrency runtime.
 ///
-/// A synchronous question can block all of those, and waits for such a task.
+/// A synchronous query can block all of those, and waits for such a task.
 private final class ResolverExecutor: TaskExecutor {
     static let shared = ResolverExecutor()
 

@@ -15,7 +15,7 @@ extension NetworkReachability {
     /// the 64 lookups that can run at the same time.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
-    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no;
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
     ///   `CancellationError` if the task is cancelled while a name is resolved. It throws at once then; a lookup that
     ///   has begun occupies its thread until the resolver returns.
     nonisolated(nonsending) public func flags() async throws -> ReachabilityFlags {
@@ -28,7 +28,7 @@ extension NetworkReachability {
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The flags, and the facts that led to them.
-    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no;
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
     ///   `CancellationError` if the task is cancelled while a name is resolved.
     nonisolated(nonsending) public func report(
         _ detail: ReachabilityReport.Detail = .full

@@ -83,7 +83,7 @@ extension NetworkReachability {
     }
 
     /// Starts the handle, or replaces what it was started with.
-    func begin<Question: MonitorQuestion>(
+    func begin<Question: MonitorQuery>(
         _ question: Question,
         _ delivery: CallbackDelivery,
         skipsFirst: Bool,

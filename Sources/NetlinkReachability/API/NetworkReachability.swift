@@ -15,7 +15,7 @@ internal import SystemSupport
 /// print(flags.letters, flags.isNetworkReachable)   // -R ------- true
 /// ```
 ///
-/// Each question asks the kernel at that moment: its policy rules, routing tables, metrics and neighbours decide, not
+/// Each query asks the kernel at that moment: its policy rules, routing tables, metrics and neighbours decide, not
 /// a copy of them. No packet is sent to the target. A handle is small, can be kept, and can be used by any number of
 /// threads at once.
 ///
@@ -24,9 +24,9 @@ internal import SystemSupport
 ///
 /// Apple's counterpart is `SCNetworkReachability`.
 public final class NetworkReachability: Sendable {
-    /// The target of the questions.
+    /// The target of the queries.
     public var target: ReachabilityTarget { subject.target }
-    /// The socket that the questions are about.
+    /// The socket that the queries are about.
     public var options: ReachabilityOptions { subject.options }
 
     let subject: MonitoredTarget
@@ -45,7 +45,7 @@ public final class NetworkReachability: Sendable {
     ///
     /// - Parameters:
     ///   - target: The target; by default the default path.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
     /// - Throws: `ReachabilityError` if no netlink socket can be opened.
     public init(
@@ -64,11 +64,11 @@ public final class NetworkReachability: Sendable {
 
     /// Creates a handle for a host name, an address, or an address with an interface (`fe80::1%eth0`).
     ///
-    /// A name is not resolved here but by each question, within ``ReachabilityOptions/resolutionTimeout``.
+    /// A name is not resolved here but by each query, within ``ReachabilityOptions/resolutionTimeout``.
     ///
     /// - Parameters:
     ///   - host: The name or address, without scheme, port and path.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     ///   - source: The network that answers; `nil` for the live kernel.
     /// - Throws: `ReachabilityError` if the text is neither a name nor an address, or if no netlink socket can be
     ///   opened.
@@ -84,7 +84,7 @@ public final class NetworkReachability: Sendable {
     ///
     /// - Parameters:
     ///   - address: The address; 0.0.0.0 and :: stand for the default path.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     ///   - source: The network that answers; `nil` for the live kernel.
     /// - Throws: `ReachabilityError` if no netlink socket can be opened.
     public convenience init(
@@ -104,19 +104,19 @@ extension NetworkReachability: CustomDebugStringConvertible {
     }
 }
 
-// MARK: - Questions
+// MARK: - Queries
 
 extension NetworkReachability {
     /// Asks for the flags.
     ///
-    /// An address takes one question to the kernel, which is answered in microseconds. For a name, the call blocks
+    /// An address takes one query to the kernel, which is answered in microseconds. For a name, the call blocks
     /// until the name is resolved, at most for ``ReachabilityOptions/resolutionTimeout``. In asynchronous functions
     /// Swift selects the asynchronous form, which blocks no thread; call this form from a synchronous function.
     ///
     /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
-    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
     public func flags() throws(ReachabilityError) -> ReachabilityFlags {
         try source.facts.flags(of: subject.target, subject.options)
     }
@@ -128,7 +128,7 @@ extension NetworkReachability {
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The report.
-    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
     public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {

@@ -4,7 +4,7 @@ internal import NetlinkRoute
 package import RoutingModel
 internal import SystemSupport
 
-/// A network that answers the questions of ``NetworkReachability`` and ``NetworkPathMonitor``.
+/// A network that answers the queries of ``NetworkReachability`` and ``NetworkPathMonitor``.
 public struct NetworkSource: Sendable {
     /// The facts that evaluations depend on.
     package var facts: NetworkFacts { monitor.facts }
@@ -16,7 +16,7 @@ public struct NetworkSource: Sendable {
     /// Creates a source from its parts.
     ///
     /// - Parameters:
-    ///   - routing: Answers questions about routes and interfaces.
+    ///   - routing: Answers queries about routes and interfaces.
     ///   - resolver: Resolves names.
     ///   - clock: The monitor's time; `nil` for the system's.
     ///   - resolverFiles: The files whose changes cause names to be resolved again.
@@ -114,15 +114,15 @@ extension NetworkSource {
     /// let unreachable = zip(peers, flags).filter { !$1.isNetworkReachable }.map(\.0)
     /// ```
     ///
-    /// The flags are those of `flags()` for each address. The questions go to the kernel together, up to 64 in a
-    /// datagram, which costs about three fifths of the time of one question after the other. The kernel answers them
+    /// The flags are those of `flags()` for each address. The queries go to the kernel together, up to 64 in a
+    /// datagram, which costs about three fifths of the time of one query after the other. The kernel answers them
     /// one by one: the routes can change in between.
     ///
     /// - Parameters:
     ///   - addresses: The addresses; 0.0.0.0 and :: stand for the default path.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     /// - Returns: The flags, in the order of the addresses.
-    /// - Throws: `ReachabilityError` if one of the questions could not be answered.
+    /// - Throws: `ReachabilityError` if one of the queries could not be answered.
     public func flags(
         of addresses: some Collection<IPAddress>,
         options: ReachabilityOptions = ReachabilityOptions()
@@ -137,9 +137,9 @@ extension NetworkSource {
     ///
     /// - Parameters:
     ///   - targets: The targets.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     /// - Returns: The flags, in the order of the targets.
-    /// - Throws: `ReachabilityError` if one of the questions could not be answered; `CancellationError` if the task
+    /// - Throws: `ReachabilityError` if one of the queries could not be answered; `CancellationError` if the task
     ///   is cancelled while names are resolved.
     nonisolated(nonsending) public func flags(
         of targets: some Collection<ReachabilityTarget> & Sendable,
@@ -175,7 +175,7 @@ extension NetworkSource {
     ///
     /// - Parameters:
     ///   - targets: The targets.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     ///   - detail: How much the reports contain.
     ///   - source: The network that answers; `nil` for the live kernel. Where no netlink socket can be opened, each
     ///     target has the error.

@@ -43,7 +43,7 @@ extension NetworkReachability {
         public typealias Failure = ReachabilityError
 
         let monitor: SharedMonitor
-        let question: any MonitorQuestion<Value>
+        let question: any MonitorQuery<Value>
         var skipsFailures = false
 
         /// The sequence that continues after evaluations that fail.
@@ -62,14 +62,14 @@ extension NetworkReachability {
         }
 
         private func begin(
-            _ question: some MonitorQuestion<Value>
+            _ question: some MonitorQuery<Value>
         ) throws(ReachabilityError) -> ObservationIterator<Value> {
             try ObservationIterator(question, monitor, skipsFailures: skipsFailures)
         }
 
         /// One iteration, which ends when it is released.
         public struct Iterator: AsyncIteratorProtocol {
-            /// A failure is that of a monitor that cannot run; `nil` after a failure.
+            /// Set to `.failure` if the monitor could not start, and to `nil` after an iteration failed.
             var base: Result<ObservationIterator<Value>, ReachabilityError>?
 
             /// Waits for a value that differs from the last one.

@@ -18,7 +18,7 @@ public final class ConnectionMonitor: Sendable {
     /// The connection.
     public var connection: NetworkConnection { sink.question.connection }
 
-    private let sink: CallbackSink<ConnectionQuestion>
+    private let sink: CallbackSink<ConnectionQuery>
     private let registration: SharedMonitor.Registration
 
     /// Begins to follow a connection.
@@ -36,7 +36,7 @@ public final class ConnectionMonitor: Sendable {
         _ handler: @escaping @Sendable (Result<ConnectionStatus, ReachabilityError>) -> Void
     ) throws(ReachabilityError) {
         let monitor = if let source { source.monitor } else { try NetworkSource.kernel().monitor }
-        let question = ConnectionQuestion(connection: connection)
+        let question = ConnectionQuery(connection: connection)
         let subscription = try Subscription(question, monitor)
         registration = subscription.registration
         sink = CallbackSink(question, delivery: delivery, work: monitor.work, handler: handler)

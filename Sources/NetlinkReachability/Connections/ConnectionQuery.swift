@@ -2,10 +2,10 @@
 
 internal import RoutingModel
 
-/// The question what becomes of a connection: one about its packets, and one about those of a new connection.
+/// Evaluates a connection: whether its packets can leave, and whether a new connection would take another path.
 ///
 /// About an MPTCP connection there are these two for each subflow.
-struct ConnectionQuestion: MonitorQuestion, Hashable {
+struct ConnectionQuery: MonitorQuery, Hashable {
     let connection: NetworkConnection
 
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
@@ -69,14 +69,14 @@ struct ConnectionQuestion: MonitorQuestion, Hashable {
         return ConnectionStatus(details)
     }
 
-    private var subflows: [ConnectionQuestion] {
-        connection.subflows.map { ConnectionQuestion(connection: $0) }
+    private var subflows: [ConnectionQuery] {
+        connection.subflows.map { ConnectionQuery(connection: $0) }
     }
 
     /// How many entries ``plan(_:)`` adds about a connection without subflows.
     private var entryCount: Int { losesTrafficClass ? 3 : 2 }
 
-    /// Whether the packets of the socket are routed without its traffic class, which connect(2) looks at.
+    /// Whether the kernel routes the socket's packets without its traffic class, although connect(2) used it.
     ///
     /// A TCP socket over IPv6 has the route of connect(2) until that changes, and then one without the class
     /// (`inet6_csk_route_socket`).

@@ -226,7 +226,7 @@ private struct SocketReader {
         var length = socklen_t(buffer.count)
         guard getsockopt(descriptor, level, name, &buffer, &length) == 0 else { return nil }
         var ends: [Ends] = []
-        for offset in stride(from: headerSize, to: Int(length), by: 2 * addressSize) {
+        for offset in stride(from: headerSize, through: Int(length) - 2 * addressSize, by: 2 * addressSize) {
             ends.append((try end(in: buffer, at: offset), try end(in: buffer, at: offset + addressSize)))
         }
         return ends

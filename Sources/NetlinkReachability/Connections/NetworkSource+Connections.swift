@@ -3,14 +3,14 @@
 extension NetworkSource {
     /// Asks what becomes of a connection.
     ///
-    /// Its questions go to the kernel together, and it blocks for microseconds. Asynchronous functions call it as they
+    /// Its queries go to the kernel together, and it blocks for microseconds. Asynchronous functions call it as they
     /// call `flags(of:)` of addresses: there is no name to wait for.
     ///
     /// - Parameter connection: The connection; it need not exist any more.
     /// - Returns: The status.
-    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as lost.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as lost.
     public func status(of connection: NetworkConnection) throws(ReachabilityError) -> ConnectionStatus {
-        try ConnectionQuestion(connection: connection).answer(from: facts)
+        try ConnectionQuery(connection: connection).answer(from: facts)
     }
 
     /// What becomes of a connection as a sequence: the current status, and then every change.
@@ -27,7 +27,7 @@ extension NetworkSource {
     /// - Parameter connection: The connection; end the iteration when its socket is closed.
     /// - Returns: The sequence.
     public func updates(of connection: NetworkConnection) -> NetworkReachability.Updates<ConnectionStatus> {
-        NetworkReachability.Updates(monitor: monitor, question: ConnectionQuestion(connection: connection))
+        NetworkReachability.Updates(monitor: monitor, question: ConnectionQuery(connection: connection))
     }
 
     /// Asks what becomes of many connections.
@@ -36,12 +36,12 @@ extension NetworkSource {
     /// let statuses = try NetworkSource.kernel().statuses(of: pool.map(\.connection))
     /// ```
     ///
-    /// The questions go to the kernel together, up to 64 in a datagram. The kernel answers them one by one: the routes
+    /// The queries go to the kernel together, up to 64 in a datagram. The kernel answers them one by one: the routes
     /// can change in between.
     ///
     /// - Parameter connections: The connections.
     /// - Returns: The statuses, in the order of the connections.
-    /// - Throws: `ReachabilityError` if one of the questions could not be answered.
+    /// - Throws: `ReachabilityError` if one of the queries could not be answered.
     public func statuses(
         of connections: some Collection<NetworkConnection>
     ) throws(ReachabilityError) -> [ConnectionStatus] {
@@ -55,11 +55,11 @@ extension NetworkSource {
         var results: [Result<ConnectionStatus, ReachabilityError>] = []
         results.reserveCapacity(connections.count)
         facts.evaluate(connections) { connection, batch in
-            ConnectionQuestion(connection: connection).plan(&batch)
+            ConnectionQuery(connection: connection).plan(&batch)
         } take: { connection, batch, targets in
             results.append(
                 Result { () throws(ReachabilityError) in
-                    try ConnectionQuestion(connection: connection).answer(from: &batch, targets)
+                    try ConnectionQuery(connection: connection).answer(from: &batch, targets)
                 })
         }
         return results

@@ -38,9 +38,9 @@ package struct Evaluation: Hashable, Sendable {
     package struct Basis: Hashable, Sendable {
         /// The address that decided; `nil` when there was none.
         package var candidate: Candidate?
-        /// The question that decided; `nil` when none was asked.
+        /// The query that decided; `nil` when none was asked.
         package var query: RouteQuery?
-        /// The name of the interface that the question was bound to.
+        /// The name of the interface that the query was bound to.
         package var boundInterface: String?
         /// The answer to ``query``.
         package var answer: RouteAnswer?
@@ -54,7 +54,7 @@ package struct Evaluation: Hashable, Sendable {
         var interfaceNames: [UInt32: String] = [:]
         /// What became of the packet that the route puts around this one.
         var outerReason: ReachabilityReason?
-        /// The reason when no question was asked.
+        /// The reason when no query was asked.
         var settledReason: ReachabilityReason?
     }
 
@@ -72,7 +72,7 @@ package struct Evaluation: Hashable, Sendable {
         self.basis = Box(basis)
     }
 
-    /// "Not reachable", decided without a question.
+    /// "Not reachable", decided without a query.
     package init(settled reason: ReachabilityReason, _ candidate: Candidate? = nil) {
         self.init(Verdict([], reason.kind), nil, Basis(candidate: candidate, settledReason: reason))
     }

@@ -37,7 +37,7 @@ extension NetworkFacts {
     ///   - options: The socket.
     ///   - resolution: What is known of the name of the target; `nil` to resolve it.
     /// - Returns: The flags.
-    /// - Throws: `ReachabilityError` if the question could not be answered.
+    /// - Throws: `ReachabilityError` if the query could not be answered.
     func flags(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions,

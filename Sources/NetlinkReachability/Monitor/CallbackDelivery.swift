@@ -21,7 +21,7 @@ public enum CallbackDelivery: Sendable {
     /// - A handler can start, stop and release this and other handles, and read ``NetworkReachability/currentFlags``.
     ///   What it starts first calls its handler after this call has returned, unless no other handle was left: a new
     ///   thread begins then, while the old one can still be in this call.
-    /// - Synchronous questions work. For an address, they take microseconds; for a name, all handles wait for the
+    /// - Synchronous queries work. For an address, they take microseconds; for a name, all handles wait for the
     ///   resolver.
     /// - It must not wait for what only the monitor can bring about: another handler, an element of
     ///   ``NetworkReachability/updates``, ``NetworkReachability/waitUntilReachable(timeout:)``. Such a wait never ends.

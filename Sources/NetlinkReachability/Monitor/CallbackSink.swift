@@ -17,7 +17,7 @@ protocol ClosableSink: AnyObject, Sendable {
 /// At most one block at a time is enqueued or running. So calls never overlap, not even on a concurrent queue, and a
 /// slow handler continues with the newest result and skips those in between. On the monitor's thread, ``deliver()``
 /// takes the place of the block.
-final class CallbackSink<Question: MonitorQuestion>: AnswerSink, ClosableSink {
+final class CallbackSink<Question: MonitorQuery>: AnswerSink, ClosableSink {
     typealias Answer = Question.Answer
     typealias Handler = @Sendable (Result<Answer, ReachabilityError>) -> Void
 

@@ -28,7 +28,7 @@ package struct DrivenMonitor {
         case change
     }
 
-    private let questions: [ReportQuestion]
+    private let questions: [ReportQuery]
     private var state = MonitorState()
     private var results: [Result<ReachabilityReport, ReachabilityError>?]
     /// When the next evaluation is due: ``MonitorState/deadline`` after the last change of the state.
@@ -42,7 +42,7 @@ package struct DrivenMonitor {
         changes: ReachabilityReport.Change
     ) {
         questions = targets.map { target in
-            ReportQuestion(
+            ReportQuery(
                 target: MonitoredTarget(target: target, options: options), detail: detail, changes: changes)
         }
         results = Array(repeating: nil, count: questions.count)

@@ -25,7 +25,9 @@ public struct MonitorCounters: Hashable, Sendable {
     public internal(set) var evaluations: UInt64 = 0
     /// Evaluations that failed and are tried again.
     public internal(set) var failures: UInt64 = 0
-    /// Results that differed from the previous one and were delivered, to a wait also those that do not end it.
+    /// Results that differed from the previous one.
+    ///
+    /// Includes results that a pending `wait` received and ignored.
     public internal(set) var deliveries: UInt64 = 0
     /// Names that the resolver was asked for.
     public internal(set) var resolutions: UInt64 = 0

@@ -225,7 +225,7 @@ struct MonitorLoop: ~Copyable {
 
     /// Evaluates the first observations in one batch, and removes them from the rest.
     ///
-    /// - Returns: Whether the source answers in time. If it does not, each further question would take as long, and
+    /// - Returns: Whether the source answers in time. If it does not, each further query would take as long, and
     ///   no notification would be read until then.
     private mutating func evaluateRound(_ rest: inout ArraySlice<MonitorState.ID>) -> Bool {
         let now = clock.now

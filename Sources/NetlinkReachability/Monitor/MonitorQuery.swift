@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A question that the monitor asks again whenever its answer may have changed.
-protocol MonitorQuestion<Answer>: Sendable {
+/// A query that the monitor asks again whenever its answer may have changed.
+protocol MonitorQuery<Answer>: Sendable {
     associatedtype Answer: Sendable
 
     /// The target whose name the monitor resolves first; `nil` if there is no name.
@@ -21,11 +21,11 @@ protocol MonitorQuestion<Answer>: Sendable {
     ///   - batch: The batch.
     ///   - entries: What ``plan(_:)`` added to it.
     /// - Returns: The answer.
-    /// - Throws: `ReachabilityError` if the question could not be answered.
+    /// - Throws: `ReachabilityError` if the query could not be answered.
     func answer(from batch: inout EvaluationBatch, _ entries: Range<Int>) throws(ReachabilityError) -> Answer
 }
 
-extension MonitorQuestion {
+extension MonitorQuery {
     var namedTarget: MonitoredTarget? { nil }
     var readsNameservers: Bool { false }
 

@@ -2,10 +2,10 @@
 
 internal import RoutingModel
 
-/// A target with its options, and the question for its flags.
+/// A target with its options, and the query for its flags.
 ///
 /// It is shared by the handle, its iterations and the monitor. Nothing of it changes but the current flags.
-final class MonitoredTarget: MonitorQuestion {
+final class MonitoredTarget: MonitorQuery {
     let target: ReachabilityTarget
     /// Options other than the defaults, which need no memory.
     private let special: Box<ReachabilityOptions>?
@@ -41,8 +41,8 @@ final class MonitoredTarget: MonitorQuestion {
     }
 }
 
-/// The question for a target's report.
-struct ReportQuestion: MonitorQuestion {
+/// The query for a target's report.
+struct ReportQuery: MonitorQuery {
     let target: MonitoredTarget
     let detail: ReachabilityReport.Detail
     let changes: ReachabilityReport.Change

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where changed answers to a question go.
+/// Where changed answers to a query go.
 protocol AnswerSink<Question>: AnyObject, Sendable {
-    associatedtype Question: MonitorQuestion
+    associatedtype Question: MonitorQuery
 
     var question: Question { get }
     /// The last answer; `nil` before the first one.
@@ -24,12 +24,12 @@ extension AnswerSink {
     func expire() {}
 }
 
-/// A question under observation, as the monitor's thread sees it: what to evaluate, and where changed answers go.
+/// A query under observation, as the monitor's thread sees it: what to evaluate, and where changed answers go.
 ///
-/// Every kind of question takes the same path from the subscription to the delivery:
+/// Every kind of query takes the same path from the subscription to the delivery:
 ///
 ///     NetworkReachability: start, updates, wait                     NetworkPathMonitor: start, loops
-///         MonitoredTarget, ReportQuestion                               PathQuestion
+///         MonitoredTarget, ReportQuery                               PathQuery
 ///                                  \                               /
 ///       Subscription     joins the SharedMonitor, evaluates once on the caller's thread
 ///       MonitorMailbox   carries the observation to the monitor's thread
@@ -38,7 +38,7 @@ extension AnswerSink {
 ///       AnswerSink       compares the answer with the previous one, and delivers it if it differs: CallbackSink on a
 ///                        queue or on the monitor's thread, StreamSink to an iteration or a waiting task
 ///
-/// The closures are made where the types of the question and of its sink are known. Called through a protocol, the code
+/// The closures are made where the types of the query and of its sink are known. Called through a protocol, the code
 /// of a generic class looks up types in the runtime, for each event, which takes longer than an evaluation.
 final class Observation: Sendable {
     /// The target whose name has to be resolved first; `nil` if there is no name.
@@ -47,7 +47,7 @@ final class Observation: Sendable {
     let readsNameservers: Bool
     /// Adds what has to be asked to a batch.
     let plan: @Sendable (_ batch: inout EvaluationBatch) -> Void
-    /// Answers the question from a batch that was run, and offers the result.
+    /// Answers the query from a batch that was run, and offers the result.
     ///
     /// Takes what ``plan`` added to the batch, and whether an answer that equals the last one is dropped. A name whose
     /// resolver cannot run needs that: the answer about the addresses from before does not end that failure. Returns

@@ -3,7 +3,7 @@
 internal import SystemSupport
 
 /// Puts results into a stream.
-final class StreamSink<Question: MonitorQuestion>: AnswerSink {
+final class StreamSink<Question: MonitorQuery>: AnswerSink {
     typealias Answer = Question.Answer
 
     let question: Question
@@ -72,10 +72,10 @@ struct ObservationIterator<Answer: Sendable> {
     private var base: AsyncStream<Result<Answer, ReachabilityError>>.Iterator
     private var delivered: Result<Answer, ReachabilityError>?
 
-    /// Begins to observe a question.
+    /// Begins to observe a query.
     ///
     /// - Parameters:
-    ///   - question: The question.
+    ///   - question: The query.
     ///   - monitor: The monitor that observes it.
     ///   - skipsFailures: Whether failures are dropped.
     ///   - deadline: When the observation expires; `nil` for never.
@@ -83,7 +83,7 @@ struct ObservationIterator<Answer: Sendable> {
     ///   - atBegin: Called with the sink before it has a result.
     ///   - atEnd: Called once when the iteration ends, on any thread, with the identity of the sink.
     /// - Throws: `ReachabilityError` if the monitor cannot run.
-    init<Question: MonitorQuestion<Answer>>(
+    init<Question: MonitorQuery<Answer>>(
         _ question: Question,
         _ monitor: SharedMonitor,
         skipsFailures: Bool,

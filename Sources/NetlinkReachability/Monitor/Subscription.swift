@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// An observation's registration with the monitor.
-struct Subscription<Question: MonitorQuestion>: Sendable {
+struct Subscription<Question: MonitorQuery>: Sendable {
     let registration: SharedMonitor.Registration
     /// What the first evaluation found; `nil` for a name, which has to be resolved first.
     let first: Result<Question.Answer, ReachabilityError>?
 
-    /// Joins the monitor, then evaluates the question on the calling thread, unless a name has to be resolved.
+    /// Joins the monitor, then evaluates the query on the calling thread, unless a name has to be resolved.
     ///
     /// In this order no change is lost: the monitor evaluates again as soon as the observation begins.
     ///

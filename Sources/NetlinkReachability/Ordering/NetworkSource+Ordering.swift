@@ -24,7 +24,7 @@ extension NetworkSource {
     ///   - policy: The labels, precedences and scopes; `nil` for those of `/etc/gai.conf`, and for the standard ones
     ///     in a recorded or simulated network.
     /// - Returns: The addresses, in order.
-    /// - Throws: `ReachabilityError` if one of the questions could not be answered.
+    /// - Throws: `ReachabilityError` if one of the queries could not be answered.
     public func ordered(
         _ addresses: some Collection<IPAddress>,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -46,7 +46,7 @@ extension NetworkSource {
     ///   - interleaved: Whether the families alternate among the addresses that can be reached.
     ///   - policy: The labels, precedences and scopes; `nil` for those of the host.
     /// - Returns: The addresses, in order; none for a name that cannot be resolved.
-    /// - Throws: `ReachabilityError` if the resolver could not run, or one of the questions could not be answered.
+    /// - Throws: `ReachabilityError` if the resolver could not run, or one of the queries could not be answered.
     public func ordered(
         _ target: ReachabilityTarget,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -75,7 +75,7 @@ extension NetworkSource {
     ///   - interleaved: Whether the families alternate among the addresses that can be reached.
     ///   - policy: The labels, precedences and scopes; `nil` for those of the host.
     /// - Returns: The addresses, in order; none for a name that cannot be resolved.
-    /// - Throws: `ReachabilityError` if the resolver could not run, or one of the questions could not be answered;
+    /// - Throws: `ReachabilityError` if the resolver could not run, or one of the queries could not be answered;
     ///   `CancellationError` if the task is cancelled while a name is resolved.
     nonisolated(nonsending) public func ordered(
         _ target: ReachabilityTarget,

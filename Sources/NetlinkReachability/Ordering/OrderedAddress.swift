@@ -22,8 +22,9 @@ public struct OrderedAddress: Hashable, Sendable, Codable {
         case nativeTransport
         /// Rule 8: its scope is larger.
         case smallerScope
-        /// Rule 9: it has fewer leading bits in common with its source address. Between families, which are not
-        /// compared: one of them was exchanged with another address of its family for that.
+        /// Rule 9: it has fewer leading bits in common with its source address.
+        ///
+        /// RFC 6724 does not compare families by prefix length; their position follows from a swap within one family.
         case longestPrefix
         /// Rule 10: it comes later in the list that was given.
         case givenOrder

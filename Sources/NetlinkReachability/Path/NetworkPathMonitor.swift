@@ -36,7 +36,7 @@ public final class NetworkPathMonitor: Sendable {
     /// Called with the reason that there is no path.
     public typealias FailureHandler = @Sendable (ReachabilityError) -> Void
 
-    private typealias PathSink = CallbackSink<PathQuestion>
+    private typealias PathSink = CallbackSink<PathQuery>
 
     private struct State {
         var handler: PathUpdateHandler?
@@ -48,13 +48,13 @@ public final class NetworkPathMonitor: Sendable {
         /// The registration of the sink's observation; `nil` unless the monitor is started.
         var registration: SharedMonitor.Registration?
         /// The sinks of the loops over this monitor.
-        var loops: [ObjectIdentifier: StreamSink<PathQuestion>] = [:]
+        var loops: [ObjectIdentifier: StreamSink<PathQuery>] = [:]
         var isCancelled = false
     }
 
     /// `nil` if no netlink socket could be opened at the beginning.
     private let opened: NetworkSource?
-    private let question: PathQuestion
+    private let question: PathQuery
     let metering: NetworkMetering
     private let state = Locked(State())
 
@@ -70,7 +70,7 @@ public final class NetworkPathMonitor: Sendable {
         source: NetworkSource? = nil,
         metering: NetworkMetering = .unmetered
     ) {
-        self.init(PathQuestion(options: options), source, metering)
+        self.init(PathQuery(options: options), source, metering)
     }
 
     /// Monitors the default path through interfaces of one type.
@@ -88,7 +88,7 @@ public final class NetworkPathMonitor: Sendable {
         source: NetworkSource? = nil,
         metering: NetworkMetering = .unmetered
     ) {
-        self.init(PathQuestion(required: requiredInterfaceType, options: options), source, metering)
+        self.init(PathQuery(required: requiredInterfaceType, options: options), source, metering)
     }
 
     /// Monitors the default path through interfaces of all types except some.
@@ -104,10 +104,10 @@ public final class NetworkPathMonitor: Sendable {
         source: NetworkSource? = nil,
         metering: NetworkMetering = .unmetered
     ) {
-        self.init(PathQuestion(prohibited: Set(prohibitedInterfaceTypes), options: options), source, metering)
+        self.init(PathQuery(prohibited: Set(prohibitedInterfaceTypes), options: options), source, metering)
     }
 
-    private init(_ question: PathQuestion, _ source: NetworkSource?, _ metering: NetworkMetering) {
+    private init(_ question: PathQuery, _ source: NetworkSource?, _ metering: NetworkMetering) {
         self.question = question
         self.metering = metering
         opened = source ?? (try? .kernel())
@@ -125,10 +125,10 @@ extension NetworkPathMonitor: CustomDebugStringConvertible {
     }
 }
 
-// MARK: - Questions
+// MARK: - Queries
 
 extension NetworkPathMonitor {
-    /// The path: the latest one while the monitor is started, else the result of a question now; `nil` if it could
+    /// The path: the latest one while the monitor is started, else the result of a query now; `nil` if it could
     /// not be found, for the reason that ``path()`` throws.
     ///
     /// It needs no start and no queue. While started it costs no system call, and can be newer than the path that a
@@ -147,7 +147,7 @@ extension NetworkPathMonitor {
     /// Asks now.
     ///
     /// - Returns: The path.
-    /// - Throws: `ReachabilityError` if the question could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
     public func path() throws(ReachabilityError) -> NetworkPath {
         try verdict().path
     }
@@ -226,7 +226,7 @@ extension NetworkPathMonitor {
     }
 
     private func start(
-        _ question: PathQuestion,
+        _ question: PathQuery,
         _ queue: DispatchQueue,
         _ handler: (State) -> PathSink.Handler
     ) throws(ReachabilityError) {
@@ -329,7 +329,7 @@ extension NetworkPathMonitor: AsyncSequence {
     /// One loop, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
         let monitor: NetworkPathMonitor
-        /// A failure is that of a monitor that cannot run; `nil` after a failure or if the monitor was cancelled.
+        /// Set to `.failure` if the monitor could not start, and to `nil` after a failure or a cancellation.
         var base: Result<ObservationIterator<PathVerdict>, ReachabilityError>?
 
         /// Waits for a path that differs from the last one.

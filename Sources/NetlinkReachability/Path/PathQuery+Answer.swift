@@ -5,18 +5,18 @@ internal import RoutingModel
 
 /// A path with the reason of its flags.
 package struct PathVerdict: Hashable, Sendable {
-    /// The path; from a ``PathQuestion``, with costs that the kernel knows only.
+    /// The path; from a ``PathQuery``, with costs that the kernel knows only.
     package var path: NetworkPath
     /// The reason of the default path's flags.
     package var reason: ReachabilityReason
 }
 
-// The default path is found with the questions and rules that its flags come from.
+// The default path is found with the queries and rules that its flags come from.
 //
-// The questions for the default path are asked once, and once more for each interface that is up, for a socket that is
+// The queries for the default path are asked once, and once more for each interface that is up, for a socket that is
 // bound to it, all in one batch. No table is read: a host can have a million routes, and the kernel alone decides by
 // its tables, rules and metrics.
-extension PathQuestion {
+extension PathQuery {
     /// The default path in one family.
     private struct FamilyPath {
         /// The kernel's choice.
@@ -30,12 +30,12 @@ extension PathQuestion {
         var rank: Int { exits.first?.flags.rank ?? 0 }
     }
 
-    /// A question about the default path through one interface.
-    private typealias BoundQuestion = (link: Link, candidate: Candidate)
+    /// A query about the default path through one interface.
+    private typealias BoundQuery = (link: Link, candidate: Candidate)
 
     // MARK: Plan
 
-    /// Adds the questions to a batch: the default path of each family, then that of each interface in each family, then
+    /// Adds the queries to a batch: the default path of each family, then that of each interface in each family, then
     /// the name servers.
     func plan(_ batch: inout EvaluationBatch) {
         let first = batch.count
@@ -43,7 +43,7 @@ extension PathQuestion {
             batch.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
         }
         for family in IPAddress.Family.allCases.indices {
-            for bound in boundQuestions(of: family, first, batch) {
+            for bound in boundQueries(of: family, first, batch) {
                 var query = RouteQuery(
                     destination: bound.candidate.destination, outputInterface: bound.link.index)
                 options.apply(to: &query)
@@ -62,12 +62,12 @@ extension PathQuestion {
         for address in batch.host.nameservers() ?? [] { batch.add(.address(address), resolver, .flags) }
     }
 
-    /// The questions for sockets that are bound to an interface, in one of the families.
-    private func boundQuestions(
+    /// The queries for sockets that are bound to an interface, in one of the families.
+    private func boundQueries(
         of family: Int,
         _ first: Int,
         _ batch: borrowing EvaluationBatch
-    ) -> [BoundQuestion] {
+    ) -> [BoundQuery] {
         // Without a lookup, the socket uses another family.
         guard batch.lookup(first + family) != nil else { return [] }
         let candidates = Candidate.defaultPath(IPAddress.Family.allCases[family])
@@ -107,7 +107,7 @@ extension PathQuestion {
         var paths: [FamilyPath] = []
         var next = entries.lowerBound + IPAddress.Family.allCases.count
         for family in IPAddress.Family.allCases.indices {
-            let bound = boundQuestions(of: family, entries.lowerBound, batch)
+            let bound = boundQueries(of: family, entries.lowerBound, batch)
             paths.append(try path(entries.lowerBound + family, bound, next, &batch))
             next += bound.count
         }
@@ -143,11 +143,11 @@ extension PathQuestion {
         return best.reason
     }
 
-    /// The path that packets of one family take: the kernel's choice, or if the question excludes that, the best exit
+    /// The path that packets of one family take: the kernel's choice, or if the query excludes that, the best exit
     /// that it admits.
     private func path(
         _ entry: Int,
-        _ questions: [BoundQuestion],
+        _ questions: [BoundQuery],
         _ first: Int,
         _ batch: inout EvaluationBatch
     ) throws(ReachabilityError) -> FamilyPath {
@@ -162,7 +162,7 @@ extension PathQuestion {
                     $0.interface.index == question.link.index
                 }
             } catch  where error.number == ENODEV {
-                // The interface was removed before the question.
+                // The interface was removed before the query.
                 continue
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The question for the default path of a socket, through interfaces of some types.
-struct PathQuestion: MonitorQuestion, Hashable {
+/// The query for the default path of a socket, through interfaces of some types.
+struct PathQuery: MonitorQuery, Hashable {
     /// The only type of interface that the path can take; `nil` for any.
     var required: NetworkInterface.InterfaceType?
     /// The types that the path must not take.

@@ -132,7 +132,9 @@ final class LookupThreads: Sendable {
         }
     }
 
-    /// Ends a request whose time is over: one that never had a thread is a question that was not asked.
+    /// Ends a request that timed out.
+    ///
+    /// If it never got a thread, it fails: the resolver was not asked.
     private func expire(_ request: Request) {
         // Without time to wait, the result does not depend on how many other calls there are.
         guard withdraw(request), request.timeout > .zero else { return request.end(.success(.timedOut)) }

@@ -3,7 +3,7 @@
 /// Failures of the kernel under a simulated network, which last until a test resets them.
 ///
 /// ```swift
-/// network.change { $0.failures.questions = .notPermitted }
+/// network.change { $0.failures.queries = .notPermitted }
 /// ```
 ///
 /// Single failures are methods of ``SimulatedNetwork``, such as ``SimulatedNetwork/loseNotifications()``.
@@ -30,7 +30,7 @@ public struct SimulatedFailures: Hashable, Sendable {
         public static let noBuffers = Failure(rawValue: 105)
     }
 
-    /// The error of every question; `nil` when questions are answered.
+    /// The error of every query; `nil` when queries are answered.
     public var questions: Failure?
     /// The error of a monitor that opens its notification socket; `nil` when that succeeds.
     ///

@@ -33,7 +33,7 @@ public struct SimulatedNames: Hashable, Sendable {
 
         /// The resolver itself cannot run, as without a thread or a descriptor.
         ///
-        /// Questions throw `ReachabilityError` with the code `resolverFailure`. A monitor
+        /// Queries throw `ReachabilityError` with the code `resolverFailure`. A monitor
         /// delivers the failure, keeps the last flags, and tries again.
         public static let unavailable = Answer(
             result: .failure(

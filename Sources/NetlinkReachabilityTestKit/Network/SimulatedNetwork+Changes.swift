@@ -17,7 +17,7 @@ extension SimulatedNetwork {
     /// }
     /// ```
     ///
-    /// Questions see the whole change or none of it. The monitors get the kernel's notifications, in the kernel's
+    /// Queries see the whole change or none of it. The monitors get the kernel's notifications, in the kernel's
     /// order. A change that throws leaves the network unchanged.
     ///
     /// - Parameter body: Changes the host; it must not call methods that change the network.

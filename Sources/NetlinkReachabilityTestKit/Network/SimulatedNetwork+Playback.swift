@@ -26,7 +26,7 @@ extension SimulatedNetwork {
     /// ```
     ///
     /// The first dump is played at the present instant of the clock. Each notification is a step, and each later dump
-    /// is one step. Questions that the recording does not answer are undecided, as with
+    /// is one step. Queries that the recording does not answer are undecided, as with
     /// `NetworkSource.recording(path:)`. A recording contains no names: set them with ``change(_:)``, which here can
     /// change only names and failures. ``apply(_:)`` ends the playback.
     ///

@@ -23,7 +23,7 @@ internal import SystemSupport
 /// ``settle(within:)`` until the changes have been delivered. Time stands until ``advance(by:within:)``.
 /// `docs/testing.md` has a worked example.
 ///
-/// Questions are answered as by the kernel: policy rules, longest prefix, metrics, interface states. Packet loss and
+/// Queries are answered as by the kernel: policy rules, longest prefix, metrics, interface states. Packet loss and
 /// delay are not simulated; no reachability API detects them.
 ///
 /// It is safe to use from any thread.
@@ -39,7 +39,7 @@ public final class SimulatedNetwork: Sendable {
         /// The network at the current step of the recording.
         var recorded: RecordedRouting?
 
-        /// The tables that answer a question; throws when questions fail.
+        /// The tables that answer a query; throws when queries fail.
         mutating func tables(at now: ManualClock.Instant) throws(ReachabilityError) -> any RoutingSource {
             if let failure = host.failures.questions { throw failure.error("ask for a route") }
             if let recorded { return recorded }

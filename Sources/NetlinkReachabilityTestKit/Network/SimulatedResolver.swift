@@ -8,7 +8,7 @@ internal import SystemSupport
 final class SimulatedResolver: HostResolver {
     private let clock: ManualClock
     private let answer: @Sendable (String) -> SimulatedNames.Answer
-    /// The questions that hang, by their timers.
+    /// The queries that hang, by their timers.
     private let hanging = Locked<[UInt64: Question]>([:])
 
     init(clock: ManualClock, answer: @escaping @Sendable (String) -> SimulatedNames.Answer) {
@@ -39,7 +39,7 @@ final class SimulatedResolver: HostResolver {
             return {}
         }
         let question = Question(name: name, families: families, work: work, completion: completion)
-        // With the lock held, the timer cannot end a question that is not stored yet.
+        // With the lock held, the timer cannot end a query that is not stored yet.
         let timer = hanging.withLock { hanging in
             let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] timer in
                 self?.end(timer, .success(.timedOut))
@@ -47,14 +47,14 @@ final class SimulatedResolver: HostResolver {
             hanging[timer] = question
             return timer
         }
-        // A question that hangs is not in flight.
+        // A query that hangs is not in flight.
         work?.end()
-        // The answer can have changed before the question was stored.
+        // The answer can have changed before the query was stored.
         answersChanged()
         return { [weak self] in self?.end(timer, nil) }
     }
 
-    /// Ends a question with a result, or without one if it is cancelled.
+    /// Ends a query with a result, or without one if it is cancelled.
     private func end(_ timer: UInt64, _ result: ResolvedName?) {
         guard let question = hanging.withLock({ $0.removeValue(forKey: timer) }) else { return }
         clock.cancel(timer)
@@ -64,7 +64,7 @@ final class SimulatedResolver: HostResolver {
 }
 
 extension SimulatedResolver {
-    /// A question that hangs.
+    /// A query that hangs.
     private struct Question {
         let name: String
         let families: ReachabilityOptions.Families

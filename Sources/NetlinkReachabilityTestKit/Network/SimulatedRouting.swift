@@ -3,9 +3,9 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-/// The routing source of a simulated network: answers each question from the current tables.
+/// The routing source of a simulated network: answers each query from the current tables.
 struct SimulatedRouting: ForwardingSource {
-    /// Returns the tables; throws when questions fail.
+    /// Returns the tables; throws when queries fail.
     let tables: @Sendable () throws(ReachabilityError) -> any RoutingSource
 
     var base: any RoutingSource {

@@ -20,7 +20,7 @@ internal import Glibc
 ///
 /// A file that is damaged, or ends inside a message, is read up to there. A file without a whole dump before its damage
 /// cannot be read; in a directory it is passed over. What is not recorded is not guessed: such spans have a ``Mark``,
-/// and questions that the recording does not decide fail with `ReachabilityError.Code.undecided`.
+/// and queries that the recording does not decide fail with `ReachabilityError.Code.undecided`.
 public struct Recording: Hashable, Sendable {
     /// The path, or the name in errors.
     let path: String

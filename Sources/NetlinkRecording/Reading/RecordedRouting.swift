@@ -5,7 +5,7 @@ package import RoutingSimulation
 
 /// The network at the end of a recording, as a source of facts.
 ///
-/// A question that the recording does not decide throws a ``ReachabilityError`` with the code
+/// A query that the recording does not decide throws a ``ReachabilityError`` with the code
 /// ``ReachabilityError/Code/undecided``. Lifetimes of routes count up to the last time stamp.
 ///
 /// Without annotations it cannot know which interfaces are Wi-Fi or cellular modems without a link kind, and whether
@@ -14,7 +14,7 @@ package struct RecordedRouting: Sendable {
     /// The network, as far as the recording describes it.
     package private(set) var routing: SnapshotRouting
     private let coverage: RecordingCoverage
-    /// Why no question can be answered; `nil` where the tables decide.
+    /// Why no query can be answered; `nil` where the tables decide.
     private let blocker: String?
     /// Where the recording could not be read.
     package let damage: [Recording.Damage]
@@ -29,7 +29,7 @@ package struct RecordedRouting: Sendable {
     /// - Parameters:
     ///   - routing: The network, as far as the recording describes it.
     ///   - coverage: What it describes.
-    ///   - blocker: Why no question can be answered; `nil` where the tables decide.
+    ///   - blocker: Why no query can be answered; `nil` where the tables decide.
     ///   - damage: Where the recording could not be read.
     init(
         _ routing: SnapshotRouting,
@@ -49,7 +49,7 @@ package struct RecordedRouting: Sendable {
 }
 
 extension RecordedRouting: ForwardingSource {
-    /// The network, for questions about interfaces.
+    /// The network, for queries about interfaces.
     package var base: any RoutingSource {
         get throws(ReachabilityError) {
             try check(blocker ?? coverage.blockerForInterfaces)

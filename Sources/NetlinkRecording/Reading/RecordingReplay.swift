@@ -37,7 +37,7 @@ package struct RecordingReplay: Sendable {
     private var start: Recording.Time?
     /// The time of the last entry that has one.
     private var time: Recording.Time?
-    /// The state before the dump that is being applied, which returns if the dump is not complete.
+    /// The state to restore if the current dump turns out to be incomplete.
     private var earlier: (state: State, phase: Phase)?
     /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
     private var isBeforeMarkedDump = false
@@ -316,7 +316,7 @@ extension RecordedRouting {
 }
 
 extension RecordingReplay.Phase {
-    /// Why no question can be answered; `nil` when the tables decide.
+    /// Why no query can be answered; `nil` when the tables decide.
     fileprivate func blocker(isAtEnd: Bool) -> String? {
         switch self {
         case .unknown where !isAtEnd: "this time is not recorded"
@@ -378,12 +378,12 @@ struct RecordingCoverage: Hashable, Sendable {
         IPAddress.Family.allCases.allSatisfy { blocker(.neighbours, $0) == nil }
     }
 
-    /// Why no question about interfaces can be answered; `nil` when it can.
+    /// Why no query about interfaces can be answered; `nil` when it can.
     var blockerForInterfaces: String? {
         blocker(.links)
     }
 
-    /// Why no question about an address of this family can be answered; `nil` when it can.
+    /// Why no query about an address of this family can be answered; `nil` when it can.
     func blocker(for family: IPAddress.Family) -> String? {
         blockerForInterfaces ?? blocker(.addresses, family) ?? blocker(.routes, family)
             ?? blocker(.rules, family) ?? change(.nexthops)

@@ -11,11 +11,11 @@ extension NetworkSource {
     /// print(try reachability.flags())
     /// ```
     ///
-    /// It is read once. ``Recording`` has the network of earlier times, and the changes. Every question is answered in
-    /// process, without a netlink socket. A question that the recording does not decide fails with
+    /// It is read once. ``Recording`` has the network of earlier times, and the changes. Every query is answered in
+    /// process, without a netlink socket. A query that the recording does not decide fails with
     /// `ReachabilityError.Code.undecided`.
     ///
-    /// A recording contains no names: this host's resolver resolves them at the time of the question. Rules that match
+    /// A recording contains no names: this host's resolver resolves them at the time of the query. Rules that match
     /// the user see the user of this process, unless `ReachabilityOptions.user` is set.
     ///
     /// - Parameter path: A file or directory of `netflags record`, a file of `rtmon` or `ip monitor file`, or a packet

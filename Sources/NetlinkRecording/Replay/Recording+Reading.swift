@@ -21,7 +21,7 @@ extension Recording {
     /// The network at an instant.
     ///
     /// - Parameter time: The instant; `nil` for the end of the recording.
-    /// - Returns: A source that answers every question in process, as `NetworkSource.recording(path:)` does. Its
+    /// - Returns: A source that answers every query in process, as `NetworkSource.recording(path:)` does. Its
     ///   `NetworkSource.damage` says where the recording could not be read.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the recording
     ///   cannot be opened, or has no whole dump before its damage.
@@ -40,7 +40,7 @@ extension Recording {
     ///
     /// - Parameters:
     ///   - targets: Addresses and the default path. A recording contains no names.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     ///   - detail: How much a report contains.
     ///   - change: What counts as a change of a report.
     ///   - start: Nothing before this time is reported; `nil` for the first dump.

@@ -19,7 +19,7 @@ extension Recording {
     ///
     /// - Parameters:
     ///   - target: An address or the default path. A recording contains no names.
-    ///   - options: The socket that the question is about.
+    ///   - options: The socket that the query is about.
     ///   - detail: How much a report contains.
     ///   - change: What counts as a change of a report.
     /// - Returns: The sequence.

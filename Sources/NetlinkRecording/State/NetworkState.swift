@@ -137,9 +137,9 @@ public struct NetworkState: Sendable {
         return state
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    /// A source that answers every question in process.
+    /// A source that answers every query in process.
     public var source: NetworkSource {
         NetworkSource(routing: routing, resolver: SystemResolver.shared)
     }
@@ -148,7 +148,7 @@ public struct NetworkState: Sendable {
     ///
     /// - Parameters:
     ///   - targets: The targets; names are resolved by this host.
-    ///   - options: The socket that the questions are about.
+    ///   - options: The socket that the queries are about.
     /// - Returns: A report, or why there is none, for each target in order.
     public func answers(
         for targets: [ReachabilityTarget],

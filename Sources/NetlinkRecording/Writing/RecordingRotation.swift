@@ -287,7 +287,7 @@ extension RecordingRotation: RecordingOutput {
 
     /// Writes the dump into the file, or begins the next one with it where it does not fit.
     ///
-    /// A closing dump that would delete the file before it is left out: the changes say more.
+    /// Skips the closing dump if it would evict the previous file: that file's history is worth more.
     package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingError) {
         let bytes = snapshot.bytes
         measure(UInt64(bytes.count))

@@ -10,7 +10,7 @@ internal import RoutingModel
 /// any reply it sends after the change, so the cache is at least as recent as the last reply. Where the kernel refuses
 /// the groups, nothing is cached.
 final class KernelConnection {
-    // The lock around the connection orders all uses: a check of each at run time would cost a tenth of a question.
+    // The lock around the connection orders all uses: a check of each at run time would cost a tenth of a query.
     @exclusivity(unchecked) private var socket: QuerySocket
     @exclusivity(unchecked) private var cache = LinkCache()
     private let isFollowing: Bool
@@ -109,7 +109,7 @@ extension KernelConnection: LinkDirectory {
 
     var wirelessIndexes: Set<UInt32> {
         if let known = cache.wireless { return known }
-        // This question opens a socket in the thread's namespace, which must be that of the other sockets. A failure is
+        // This query opens a socket in the thread's namespace, which must be that of the other sockets. A failure is
         // none: the interface's type is then what rtnetlink shows of it.
         guard NetworkNamespace.current == namespace, let indexes = try? DeviceFacts.wirelessIndexes() ?? []
         else { return [] }

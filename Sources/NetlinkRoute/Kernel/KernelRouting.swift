@@ -20,9 +20,9 @@ package final class KernelRouting: Sendable {
     /// Connections for threads that find the first one in use.
     private let idle = Locked<[Locked<KernelConnection>]>([])
     private let namespace: NetworkNamespace?
-    /// The sockets of both families that are connected, and kept for the next question.
-    private let witness4 = Locked<WitnessSocket?>(nil)
-    private let witness6 = Locked<WitnessSocket?>(nil)
+    /// The sockets of both families that are connected, and kept for the next query.
+    private let probe4 = Locked<ProbeSocket?>(nil)
+    private let probe6 = Locked<ProbeSocket?>(nil)
 
     /// Opens the first socket in the calling thread's network namespace.
     package init() throws(ReachabilityError) {
@@ -148,8 +148,8 @@ extension KernelRouting: RoutingSource {
         }
     }
 
-    /// Asks the kernel, for a rejected question by connecting a socket, or selects among the addresses of this host
-    /// where a socket cannot be given what the question says.
+    /// Asks the kernel, for a rejected query by connecting a socket, or selects among the addresses of this host
+    /// where a socket cannot be given what the query says.
     package func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer
@@ -192,15 +192,15 @@ extension KernelRouting: RoutingSource {
         return sources
     }
 
-    /// Connects a UDP socket; `nil` where the question cannot be put to one.
+    /// Connects a UDP socket; `nil` where the query cannot be put to one.
     package func connect(_ query: RouteQuery) -> ConnectOutcome? {
         let family = query.destination.family
-        return (family == .v4 ? witness4 : witness6).withLock { witness in
-            if witness?.isCurrent != true {
-                witness = NetworkNamespace.current == namespace ? WitnessSocket(family) : nil
+        return (family == .v4 ? probe4 : probe6).withLock { probe in
+            if probe?.isCurrent != true {
+                probe = NetworkNamespace.current == namespace ? ProbeSocket(family) : nil
             }
-            let outcome = witness?.connect(query)
-            if witness?.disconnect(after: query) != true { witness = nil }
+            let outcome = probe?.connect(query)
+            if probe?.disconnect(after: query) != true { probe = nil }
             return outcome
         }
     }

@@ -7,7 +7,7 @@ internal import RoutingModel
 /// The kernel notifies of a loss of carrier when it processes it, which on a plain network card can be up to a
 /// second after the previous change: it marks the routes at that moment, and not before.
 struct LinkCache {
-    /// The facts of how many interfaces are cached, the newest.
+    /// The maximum number of interfaces in the cache; older ones are evicted.
     private static let factLimit = 64
 
     /// What is known of some interfaces.

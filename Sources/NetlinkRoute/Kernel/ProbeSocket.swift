@@ -3,10 +3,10 @@
 internal import Glibc
 internal import RoutingModel
 
-/// A UDP socket, which shows what the kernel does for sockets and not for questions.
+/// A UDP socket used to learn what connect(2) does where RTM_GETROUTE answers differently.
 ///
 /// connect(2) on it looks up the route and selects the source address as every program does, and sends nothing.
-struct WitnessSocket: ~Copyable {
+struct ProbeSocket: ~Copyable {
     /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
     private static let bindToInterfaceIndex: Int32 = 62
 
@@ -28,7 +28,7 @@ struct WitnessSocket: ~Copyable {
     /// Whether the process still has the user that it had when the socket was opened.
     var isCurrent: Bool { user == geteuid() }
 
-    /// Connects the socket as the question describes it; `nil` where it cannot be made so, as a mark needs a
+    /// Connects the socket as the query describes it; `nil` where it cannot be made so, as a mark needs a
     /// privilege and another user and protocol cannot be set at all.
     ///
     /// A refusal is that of connect(2), or of bind(2) to the source address.
@@ -51,7 +51,7 @@ struct WitnessSocket: ~Copyable {
 
     /// Dissolves the connection.
     ///
-    /// - Parameter query: The question that the socket was connected for.
+    /// - Parameter query: The query that the socket was connected for.
     /// - Returns: Whether the socket is as it was before, which one with a mark or a binding is not.
     func disconnect(after query: RouteQuery) -> Bool {
         guard query.mark == 0, query.outputInterface == 0, query.source == nil else { return false }

@@ -96,7 +96,7 @@ extension Link {
 
 /// What the rules read out of the facts about an interface, as a few bits.
 ///
-/// Small enough to be kept and compared where a question takes a microsecond. Inlined, as ``NexthopFlags`` are: the
+/// Small enough to be kept and compared where a query takes a microsecond. Inlined, as ``NexthopFlags`` are: the
 /// rules look at most of them for each answer.
 @usableFromInline
 package struct InterfaceTraits: OptionSet, Hashable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A question to a routing table: the route of one packet that this host sends.
+/// A query to a routing table: the route of one packet that this host sends.
 ///
 /// The flow fields (protocol, ports, type of service) matter only where a policy rule or a route matches on
 /// them. The kernel's counterpart is the request RTM_GETROUTE.
@@ -39,7 +39,7 @@ package struct RouteQuery: Hashable, Sendable {
     /// The type of service (IP_TOS) of IPv4 or the traffic class (IPV6_TCLASS) of IPv6.
     @usableFromInline package var typeOfService: UInt8 = 0
 
-    /// Creates a question about the packets of a socket that is bound only where an argument says so.
+    /// Creates a query about the packets of a socket that is bound only where an argument says so.
     ///
     /// It asks for the calling process and without a flow: set those afterwards.
     @inlinable
@@ -57,14 +57,14 @@ package struct RouteQuery: Hashable, Sendable {
 }
 
 extension RouteQuery {
-    /// The question about the nexthop and the source address of this packet.
+    /// The query about the nexthop and the source address of this packet.
     package var forPacket: RouteQuery {
         var query = self
         (query.selectsNexthop, query.wantsEntry) = (true, false)
         return query
     }
 
-    /// The question about the whole entry.
+    /// The query about the whole entry.
     package var forEntry: RouteQuery {
         var query = self
         (query.selectsNexthop, query.wantsEntry) = (false, true)
@@ -80,7 +80,7 @@ extension RouteQuery {
     /// - Parameters:
     ///   - type: The type of the answer's entry.
     ///   - origin: The entry's protocol: addresses of this host have RTPROT_KERNEL.
-    /// - Returns: `false` where the source makes no difference, or the question has one.
+    /// - Returns: `false` where the source makes no difference, or the query has one.
     package func dependsOnSource(_ type: RouteType, origin: UInt8) -> Bool {
         guard source == nil else { return false }
         return switch destination.family {

@@ -3,18 +3,18 @@
 /// Where facts come from: the live kernel, a recording or a simulated network.
 ///
 /// The rules ask through this protocol and cannot distinguish the sources. Every answer needs a lookup and the facts
-/// about an interface. Some sockets need three further questions, and paths need the list of links.
+/// about an interface. Some sockets need three further queries, and paths need the list of links.
 package protocol RoutingSource: Sendable {
     // MARK: What every answer needs
 
     /// Answers queries about the routes of packets.
     ///
     /// - Parameters:
-    ///   - lookups: The questions, whose results this sets.
+    ///   - lookups: The queries, whose results this sets.
     ///   - first: The index of the first one to answer; those before it keep their results.
     /// - Returns: The facts about interfaces that the source has at hand, as current as the answers. Facts that are
     ///   asked for later can be newer: a cable can be unplugged in between, which changes the route too.
-    /// - Throws: An error when no question can be answered.
+    /// - Throws: An error when no query can be answered.
     func answer(
         _ lookups: inout [RouteLookup],
         from first: Int
@@ -33,12 +33,12 @@ package protocol RoutingSource: Sendable {
 
     // MARK: What sockets with an address or an interface need
 
-    /// Returns the source addresses that a socket without one can get for a question.
+    /// Returns the source addresses that a socket without one can get for a query.
     ///
     /// Several are returned where it is unknown which one the kernel selects, none where it selects none.
     ///
     /// - Parameters:
-    ///   - query: The question, without a source.
+    ///   - query: The query, without a source.
     ///   - answer: The answer without a source. A rejection leaves the outgoing interface open.
     /// - Returns: The addresses.
     /// - Throws: An error when the kernel gives no answer.
@@ -68,12 +68,12 @@ package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
 
 /// A query, and the answer to it.
 package struct RouteLookup: Sendable {
-    /// The question.
+    /// The query.
     package let query: RouteQuery
     /// The answer; meaningless until the source has set it.
     package var result: RoutingResult = .success(.rejected(.noRoute))
 
-    /// Describes a question that has no answer yet.
+    /// Describes a query that has no answer yet.
     package init(_ query: RouteQuery) {
         self.query = query
     }
@@ -90,7 +90,7 @@ package struct InterfaceReading: Sendable {
         self.detail = detail
     }
 
-    /// Whether the facts contain what another question wants to know.
+    /// Whether the facts contain what another query wants to know.
     package func suffices(for wanted: QueryDetail) -> Bool {
         wanted == .flags || detail != .flags
     }
@@ -105,7 +105,7 @@ extension RoutingSource {
         try links().first { $0.name == name }?.index
     }
 
-    /// Answers one question.
+    /// Answers one query.
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         var lookups = [RouteLookup(query)]
         _ = try answer(&lookups, from: 0)
@@ -114,7 +114,7 @@ extension RoutingSource {
 }
 
 extension [RouteLookup] {
-    /// Answers one question after the other.
+    /// Answers one query after the other.
     package mutating func answer(
         from first: Int,
         _ body: (RouteQuery) throws(ReachabilityError) -> RouteAnswer
@@ -125,7 +125,7 @@ extension [RouteLookup] {
     }
 }
 
-/// A source that passes on the questions that it does not answer itself.
+/// A source that passes on the queries that it does not answer itself.
 package protocol ForwardingSource: RoutingSource {
     /// The source that answers them.
     var base: any RoutingSource { get throws(ReachabilityError) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A policy rule: which routing table, or which refusal, is for which packets.
+/// A policy rule: sends matching packets to a routing table, or refuses them.
 ///
 /// Rules are looked at in order of ``priority``, then of insertion. A selector that is `nil` takes any packet.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much to find out; a higher level costs further questions and never changes the flags.
+/// How much to find out; a higher level costs further queries and never changes the flags.
 package enum QueryDetail: Hashable, Sendable, CaseIterable {
     /// The flags.
     case flags

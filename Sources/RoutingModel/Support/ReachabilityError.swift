@@ -3,7 +3,7 @@
 internal import Glibc
 package import SystemSupport
 
-/// A question that could not be asked or answered.
+/// A query that could not be asked or answered.
 ///
 /// It never stands for "not reachable".
 public struct ReachabilityError: Error, Hashable, Sendable {

@@ -82,11 +82,11 @@ package struct NetworkComparison: Sendable {
     /// Finds the smallest set of differences that explains a changed answer.
     ///
     /// A set explains the change when the answer is the old one again without it. No proper subset of the result does,
-    /// unless the search ends before that is known. The search starts among the differences that the questions can
+    /// unless the search ends before that is known. The search starts among the differences that the queries can
     /// depend on, and widens to all where the old answer does not return without these.
     ///
     /// - Parameters:
-    ///   - queries: The questions that led to the old and the new answer.
+    ///   - queries: The queries that led to the old and the new answer.
     ///   - isOldAnswer: Whether a state gives the old answer.
     /// - Returns: The set; `nil` when the old answer does not return without all of them.
     package func causes(

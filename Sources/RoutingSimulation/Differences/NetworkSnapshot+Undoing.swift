@@ -80,7 +80,7 @@ extension Array {
     ) -> [Element] {
         let indexByKey = Dictionary(zip(map(key), indices)) { first, _ in first }
         var missing = Set(elements.map(key))
-        /// The elements that come back before each index of this list.
+        /// `inserted[i]` are the restored elements that belong before index `i`.
         var inserted: [Int: [Element]] = [:]
         var last = startIndex
         for element in older {

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// The part of a network that the answers to some questions can depend on.
+/// The part of a network that the answers to some queries can depend on.
 ///
 /// It is taken from both states of a comparison: a state between them has no other routes.
 struct QueryScope {
@@ -15,7 +15,7 @@ struct QueryScope {
     private var tables: Set<UInt32> = []
     /// The nexthop objects of these routes.
     private var nexthops: Set<UInt32> = []
-    /// The interfaces of these routes and questions, those below them, and their masters.
+    /// The interfaces of these routes and queries, those below them, and their masters.
     private var interfaces: Set<UInt32> = []
 
     init(_ queries: Set<RouteQuery>, in states: [NetworkSnapshot]) {

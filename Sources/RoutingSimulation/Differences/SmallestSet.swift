@@ -9,7 +9,9 @@ internal import RoutingModel
 enum SmallestSet {
     /// How many subsets are evaluated at most before the search ends.
     static let evaluationLimit = 600
-    /// With more elements, single ones are not tried one by one; of a list without the property, the first ones are.
+    /// Above this size, skip testing single elements.
+    ///
+    /// If the whole list lacks the property, test only the first ones.
     private static let singleLimit = 64
     /// With more elements, pairs are not tried one by one.
     private static let pairLimit = 16

@@ -24,7 +24,7 @@ extension NetworkSnapshot {
         return [answer] + others
     }
 
-    /// What decides the path of a packet beside what the snapshot holds, in words; empty for most questions.
+    /// What decides the path of a packet beside what the snapshot holds, in words; empty for most queries.
     package func openChoices(for query: RouteQuery) -> [String] {
         var reasons: [String] = []
         let answer = try? SnapshotLookup.answer(self, query) { (unknown, answer, other) in
@@ -46,7 +46,7 @@ extension NetworkSnapshot {
 
     /// Returns the answer where one plain route of the main table decides by itself; `nil` where that needs the lookup.
     ///
-    /// It covers hosts with the initial IPv4 rules, and questions about an address alone.
+    /// It covers hosts with the initial IPv4 rules, and queries about an address alone.
     func plainAnswer(to query: RouteQuery) -> RouteAnswer? {
         guard program.hasPlainIPv4, query.destination.family == .v4, query.outputInterface == 0,
             query.source == nil, query.destination.isPlainIPv4, let local = program.local4,

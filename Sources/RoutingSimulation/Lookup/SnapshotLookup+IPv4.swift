@@ -13,7 +13,7 @@ extension SnapshotLookup {
         }
     }
 
-    /// The answer that needs no table; `nil` for most questions.
+    /// The answer that needs no table; `nil` for most queries.
     private mutating func settledIPv4() throws(ReachabilityError) -> RouteAnswer? {
         let destination = query.destination
         if let source = query.source, !source.isUnspecified {
@@ -75,7 +75,7 @@ extension SnapshotLookup {
         return isOnLink ? madeUp : rejection
     }
 
-    /// The rejection of a bound question that the kernel answers without a route.
+    /// The rejection of a bound query that the kernel answers without a route.
     private var madeUp: RouteRejection {
         keepsSource(out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
     }
@@ -197,7 +197,7 @@ extension SnapshotLookup {
         route.tos == 0 || route.tos == query.comparedTypeOfService
     }
 
-    /// Whether a question that is bound to a port of a VRF finds the entry through any interface: until
+    /// Whether a query that is bound to a port of a VRF finds the entry through any interface: until
     /// Linux 5.2 local and broadcast addresses.
     private func isFoundOutsideVRF(_ route: Route) -> Bool {
         guard vrf != nil, snapshot.isKernel(before: 5, 3) else { return false }

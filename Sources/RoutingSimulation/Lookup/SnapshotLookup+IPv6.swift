@@ -26,7 +26,7 @@ extension SnapshotLookup {
 
     /// Whether a nexthop must go through the interface asked for.
     ///
-    /// With a source of its own a question only prefers that interface, unless it is a bound socket's.
+    /// With a source of its own a query only prefers that interface, unless it is a bound socket's.
     private var isStrict: Bool {
         if let gatewaySearch { return gatewaySearch.isStrict }
         return query.destination.isLinkScoped || query.destination.isLoopback

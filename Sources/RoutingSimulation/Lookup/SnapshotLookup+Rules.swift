@@ -34,7 +34,7 @@ extension SnapshotLookup {
         return .hit(suppressed)
     }
 
-    /// Whether a rule can select the packet of a question: with one of the sources that it can get, and whatever the
+    /// Whether a rule can select the packet of a query: with one of the sources that it can get, and whatever the
     /// snapshot does not hold.
     static func canSelect(_ query: RouteQuery, _ rule: Rule, in snapshot: NetworkSnapshot) -> Bool {
         guard rule.family == query.destination.family else { return false }
@@ -52,7 +52,7 @@ extension SnapshotLookup {
         snapshot.isKernel(before: 6, 1) && (snapshot.isKernel(before: 5, 11) || ask(.suppressedRoute))
     }
 
-    /// `l3mdev_update_flow`: a question that is bound to a VRF uses its table, whose nexthops use its ports.
+    /// `l3mdev_update_flow`: a query that is bound to a VRF uses its table, whose nexthops use its ports.
     private mutating func bindToVRF() {
         vrf = snapshot.vrf(ofInterface: query.outputInterface)
         outputInterface = vrf?.index == query.outputInterface ? 0 : query.outputInterface

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// One question to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
+/// One query to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
 /// by its own rules.
 ///
 /// The answer is the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH on a host with the snapshot's tables.
@@ -72,13 +72,13 @@ struct SnapshotLookup {
     ///
     /// A VRF is none: it chooses the table.
     var outputInterface: UInt32
-    /// The VRF that the question is bound to, itself or by a port of it.
+    /// The VRF that the query is bound to, itself or by a port of it.
     var vrf: Link?
     /// The neighbours that are taken not to answer.
     var avoided: Set<Neighbour.Key> = []
     /// How to look for the gateway of a new route; `nil` for a packet.
     var gatewaySearch: GatewaySearch?
-    /// The source that IPv4 rules compare where the question names none, once a rule has asked for it.
+    /// The source that IPv4 rules compare where the query names none, once a rule has asked for it.
     var ruleSource: IPAddress?
 
     init(_ snapshot: NetworkSnapshot, _ query: RouteQuery) {
@@ -105,7 +105,7 @@ extension SnapshotLookup {
     ///
     /// - Parameters:
     ///   - snapshot: The network.
-    ///   - query: The question.
+    ///   - query: The query.
     ///   - body: Receives the unknown, the answer and the other one.
     /// - Returns: The answer.
     /// - Throws: An error of a lookup or of the body.

@@ -2,7 +2,7 @@
 
 package import RoutingModel
 
-/// A recorded network as a source of facts: every question is answered in process.
+/// A recorded network as a source of facts: every query is answered in process.
 ///
 /// A value; change ``snapshot`` and ask again.
 package struct SnapshotRouting: Sendable {

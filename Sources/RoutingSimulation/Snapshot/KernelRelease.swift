@@ -2,7 +2,7 @@
 
 /// The release of a Linux kernel, as `uname -r` prints it, without the patch level.
 ///
-/// Kernels answer some questions differently; ``NetworkSnapshot/kernel`` selects the rules of one of them.
+/// Kernels answer some queries differently; ``NetworkSnapshot/kernel`` selects the rules of one of them.
 package struct KernelRelease: Hashable, Sendable {
     /// The first number: 6 in `6.1.0-56-amd64`.
     package var major: Int

@@ -14,7 +14,7 @@ package import RoutingModel
 /// that the kernel makes without a message are derived, see ``apply(_:)``. It is a value: a copy is free until one
 /// side changes.
 ///
-/// Questions that it cannot decide throw, see ``answer(to:)``.
+/// Queries that it cannot decide throw, see ``answer(to:)``.
 package struct NetworkSnapshot: Sendable {
     /// The interfaces by index.
     package internal(set) var links = LinkTable()

@@ -11,7 +11,7 @@ import SystemSupport
 struct PendingReports {
     /// Names that are resolved at the same time.
     static let threadLimit = 64
-    /// Targets that wait for an earlier one at most: a few datagrams of questions.
+    /// Targets that wait for an earlier one at most: a few datagrams of queries.
     private static let capacity = 256
 
     private enum State {
@@ -29,7 +29,7 @@ struct PendingReports {
     private var entries: [(text: String, state: State)] = []
 
     /// - Parameters:
-    ///   - query: The socket that the questions are about, and how much the reports contain.
+    ///   - query: The socket that the queries are about, and how much the reports contain.
     ///   - recorded: The recorded network; `nil` for the live kernel.
     init(_ query: TargetQuery, _ recorded: NetworkSource? = nil) {
         (options, detail) = (query.options, query.explains ? .full : .brief)

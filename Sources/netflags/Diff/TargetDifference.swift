@@ -8,12 +8,12 @@ import SystemSupport
 
 /// The answers that two states of a network give about a target, and why they differ.
 struct TargetDifference {
-    /// A target, and the socket of the question.
+    /// A target, and the socket of the query.
     struct Question: Hashable {
         let text: String
         let target: ReachabilityTarget
         var options = ReachabilityOptions()
-        /// The only family, for a question about the default path that a user did not ask; `nil` otherwise.
+        /// The only family, for a query about the default path that a user did not ask; `nil` otherwise.
         var family: IPAddress.Family?
 
         /// The text with the family.
@@ -72,7 +72,7 @@ extension TargetDifference.Question {
 
 // MARK: - Finding
 
-/// Two recorded states of a network, and the questions that compare them.
+/// Two recorded states of a network, and the queries that compare them.
 struct RecordedComparison {
     /// The most networks that are compared where no target is named.
     static let networkLimit = 100
@@ -158,7 +158,7 @@ struct RecordedComparison {
     ///
     /// - Parameters:
     ///   - named: The targets; where there are none, those of ``questions(_:)``.
-    ///   - options: The socket of the questions.
+    ///   - options: The socket of the queries.
     ///   - others: Addresses to compare beside those where no target is named.
     ///   - isJSON: Whether each target is a JSON object.
     /// - Returns: The exit status.
@@ -203,11 +203,11 @@ struct RecordedComparison {
 
     // MARK: Targets
 
-    /// The questions where no target is named: the default path, that of each family, and an address of each network
+    /// The queries where no target is named: the default path, that of each family, and an address of each network
     /// whose routes, rules or addresses differ.
     ///
-    /// - Parameter options: The socket of the questions.
-    /// - Returns: The questions, and how many networks are left out.
+    /// - Parameter options: The socket of the queries.
+    /// - Returns: The queries, and how many networks are left out.
     func questions(_ options: ReachabilityOptions) -> (questions: [TargetDifference.Question], omitted: Int) {
         var questions = [
             TargetDifference.Question(text: "default", target: .defaultPath, options: options)

@@ -31,7 +31,7 @@ final class TargetWatcher {
     private var unresolved: [Watched] = []
 
     /// - Parameters:
-    ///   - options: The socket of the questions.
+    ///   - options: The socket of the queries.
     ///   - detail: How much the reports contain.
     ///   - changes: What counts as a change of them.
     ///   - handler: Takes a result, and returns whether it ends the run.

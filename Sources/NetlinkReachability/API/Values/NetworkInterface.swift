@@ -4,7 +4,7 @@ package import RoutingModel
 
 /// A network interface of this host.
 ///
-/// Reports and paths contain interfaces as they were when the question was answered. The kernel can rename an
+/// Reports and paths contain interfaces as they were when the query was answered. The kernel can rename an
 /// interface and, after it is removed, give its index to another one.
 ///
 /// Apple's counterpart is `NWInterface`.

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import RoutingModel
 
-/// The socket that a question is about.
+/// The socket that a query is about.
 ///
 /// The defaults describe an unbound, unmarked socket of the current user. The kernel can select another route for a
 /// socket that is bound or marked: set the options that the program sets on its own socket.

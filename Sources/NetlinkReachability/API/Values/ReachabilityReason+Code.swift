@@ -63,7 +63,7 @@ extension ReachabilityReason.Code {
 extension ReachabilityReason.Code {
     /// The kernel has no route.
     public static let noRoute = Self(.noRoute)
-    /// The kernel has no route through the interface that the question is bound to.
+    /// The kernel has no route through the interface that the query is bound to.
     public static let noRouteOutOfInterface = Self(.noRouteOutOfInterface)
     /// The kernel has no default route.
     public static let noDefaultRoute = Self(.noDefaultRoute)
@@ -94,7 +94,7 @@ extension ReachabilityReason.Code {
     public static let lowerInterfaceDown = Self(.lowerInterfaceDown)
     /// An interface below the route's interface has no carrier.
     public static let lowerNoCarrier = Self(.lowerNoCarrier)
-    /// The route's interface was removed while the question was answered.
+    /// The route's interface was removed while the query was answered.
     public static let interfaceGone = Self(.interfaceGone)
     /// The remote address of a connection that is bound to an interface is also an address of this host, so the kernel
     /// drops the answers (`fib_validate_source`).

@@ -13,7 +13,7 @@ package import RoutingModel
 ///
 /// A report describes one moment. It can be encoded, logged and compared with a later one.
 public struct ReachabilityReport: Hashable, Sendable, Codable {
-    /// The target of the question.
+    /// The target of the query.
     public let target: ReachabilityTarget
     /// The flags.
     public let flags: ReachabilityFlags
@@ -29,7 +29,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public let gateway: IPAddress?
     /// The source address of packets; `nil` if packets cannot leave, if it is unknown, and in a brief report.
     public let sourceAddress: IPAddress?
-    /// What connect(2) gives a UDP socket with the options of the question on this host, which is a fact beside the
+    /// What connect(2) gives a UDP socket with the options of the query on this host, which is a fact beside the
     /// flags.
     ///
     /// The flags are what the routes say. An IPsec policy with the action `block`, or a BPF program that the cgroup of
@@ -57,7 +57,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public enum Detail: String, Hashable, Sendable, CaseIterable, Codable {
         /// The flags, the reason, the address, the interface and the gateway.
         case brief
-        /// Everything. The source address can take one more question to the kernel, and
+        /// Everything. The source address can take one more query to the kernel, and
         /// ``ReachabilityReport/connectResult`` takes a socket.
         case full
     }
@@ -78,7 +78,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         public let flags: ReachabilityFlags
         /// Why the address has these flags.
         public let reason: ReachabilityReason
-        /// The errno with which the kernel refused the question; `nil` if it answered with a route.
+        /// The errno with which the kernel refused the query; `nil` if it answered with a route.
         public let kernelError: Int32?
         /// The interface that decided, with its type; `nil` if there is none.
         public let interface: NetworkInterface?

@@ -2,7 +2,7 @@
 
 public import Glibc
 
-/// What a question is about: a host name, an address, a pair of addresses, or the default path.
+/// What a query is about: a host name, an address, a pair of addresses, or the default path.
 ///
 /// ```swift
 /// switch target.kind {

@@ -110,7 +110,7 @@ extension MonitorState.Names {
 
     /// Takes the routes of the default path, one for each family: on other ones, names can have other addresses.
     ///
-    /// A route is `nil` if the question failed.
+    /// A route is `nil` if the query failed.
     mutating func sawPath(_ routes: [RouteAnswer?]) {
         guard !entries.isEmpty else { return }
         if let path, path != routes { refreshAll() }

@@ -112,7 +112,8 @@ extension MonitorState {
     }
 
     private mutating func evaluate(_ pending: Pending) {
-        // What is due already is compared too, unless it is much: a removed route is often due with a new burst.
+        // Also checks observations that are already due, unless there are many: a removed route is often checked again
+        // during the next burst.
         let first = pass.count <= Self.chunkLimit ? 0 : pass.count
         if !pending.ids.isEmpty { pass.append(contentsOf: pending.ids) }
         pending.prefixes.each { prefix in

@@ -2,7 +2,7 @@
 
 /// Routes whose removal the kernel has notified, and may not have finished.
 ///
-/// The kernel notifies the removal of an IPv4 route before it removes it. A question on another processor can still
+/// The kernel notifies the removal of an IPv4 route before it removes it. A query on another processor can still
 /// get the old answer, and no further notification comes.
 struct PendingRouteRemovals: Sendable {
     private var prefixes = SmallSet<IPPrefix>()

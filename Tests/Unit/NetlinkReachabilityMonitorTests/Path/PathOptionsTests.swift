@@ -33,7 +33,7 @@ struct PathOptionsTests {
     private func path(_ change: (inout ReachabilityOptions) -> Void) throws -> NetworkPath {
         var options = ReachabilityOptions()
         change(&options)
-        return try network.path(PathQuestion(options: options))
+        return try network.path(PathQuery(options: options))
     }
 
     // MARK: Questions

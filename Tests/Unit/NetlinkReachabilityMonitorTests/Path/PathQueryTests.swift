@@ -8,7 +8,7 @@ import Testing
 @testable import NetlinkReachability
 
 /// A host with a wire that packets take, a Wi-Fi behind it and a modem behind both.
-struct PathQuestionTests {
+struct PathQueryTests {
     let network = ScriptedNetwork()
 
     init() {
@@ -31,7 +31,7 @@ struct PathQuestionTests {
         name: String,
         isExpensive: Bool
     ) throws {
-        let path = try network.path(PathQuestion(required: type))
+        let path = try network.path(PathQuery(required: type))
         #expect(path.status == .satisfied)
         #expect(path.names == [name])
         #expect(path.usesInterfaceType(type))
@@ -39,7 +39,7 @@ struct PathQuestionTests {
     }
 
     @Test func `a required interface type without a default route has no path`() throws {
-        let verdict = try PathQuestion(required: .other).answer(from: network.source.facts)
+        let verdict = try PathQuery(required: .other).answer(from: network.source.facts)
         #expect(verdict.path.status == .unsatisfied)
         #expect(verdict.path.names == [])
         #expect(verdict.path.gateways == [])
@@ -47,8 +47,8 @@ struct PathQuestionTests {
     }
 
     @Test func `prohibited types are passed over, the next by metric is taken`() throws {
-        #expect(try network.path(PathQuestion(prohibited: [.wifi])).names == ["eth0", "wwan0"])
-        let path = try network.path(PathQuestion(prohibited: [.wiredEthernet]))
+        #expect(try network.path(PathQuery(prohibited: [.wifi])).names == ["eth0", "wwan0"])
+        let path = try network.path(PathQuery(prohibited: [.wiredEthernet]))
         #expect(path.names == ["wlan0", "wwan0"])
         #expect(path.usedInterfaces.map(\.name) == ["wlan0"])
         #expect(path.gatewayTexts == ["192.0.3.254"])
@@ -56,7 +56,7 @@ struct PathQuestionTests {
 
     @Test func `where all types are prohibited there is no path`() throws {
         let all = Set(NetworkInterface.InterfaceType.allCases)
-        #expect(try network.path(PathQuestion(prohibited: all)).status == .unsatisfied)
+        #expect(try network.path(PathQuery(prohibited: all)).status == .unsatisfied)
     }
 
     @Test func `a required type is satisfied although the cable that packets take is unplugged`() throws {
@@ -64,13 +64,13 @@ struct PathQuestionTests {
             (link.flags, link.carrier, link.operationalState) = ([.up], false, .down)
         }
         #expect(try network.path().status == .unsatisfied)
-        #expect(try network.path(PathQuestion(required: .wifi)).status == .satisfied)
+        #expect(try network.path(PathQuery(required: .wifi)).status == .satisfied)
     }
 
     @Test func `each family takes the best interface that is admitted`() throws {
         network.setDefault(.defaultRoute(4, metric: 1, family: .v6))
         network.setDefault(.defaultRoute(3, via: "fe80::1", metric: 2, family: .v6))
-        let path = try network.path(PathQuestion(prohibited: [.cellular]))
+        let path = try network.path(PathQuery(prohibited: [.cellular]))
         #expect(path.names == ["eth0", "wlan0"])
         #expect(path.usedInterfaces.map(\.name) == ["eth0", "wlan0"])
         #expect(path.supportsIPv4 && path.supportsIPv6)
@@ -81,7 +81,7 @@ struct PathQuestionTests {
         network.wire(5, "eth1") { $0.operationalState = .dormant }
         network.setDefault(.defaultRoute(5, via: "192.0.5.254", metric: 1))
         #expect(try network.path().status == .requiresConnection)
-        let path = try network.path(PathQuestion(required: .wiredEthernet))
+        let path = try network.path(PathQuery(required: .wiredEthernet))
         #expect(path.status == .satisfied)
         #expect(path.names == ["eth0", "eth1"])
     }

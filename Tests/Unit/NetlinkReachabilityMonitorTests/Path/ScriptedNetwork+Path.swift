@@ -7,7 +7,7 @@ import RoutingModel
 
 extension ScriptedNetwork {
     /// Finds the path once.
-    func path(_ question: PathQuestion = PathQuestion()) throws -> NetworkPath {
+    func path(_ question: PathQuery = PathQuery()) throws -> NetworkPath {
         try question.answer(from: source.facts).path
     }
 }

@@ -13,7 +13,7 @@ import Testing
     .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
     .serialized
 )
-struct WitnessSocketTests {
+struct ProbeSocketTests {
     private static let setUp = """
         ip link set lo up
         ip link add v0 type veth peer name p0; ip link set v0 up; ip link set p0 up
