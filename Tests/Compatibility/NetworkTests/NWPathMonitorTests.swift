@@ -119,7 +119,9 @@ struct NWPathMonitorTests {
                 host.setDefault(2, via: IPAddress(192, 0, 2, 254))
             }
         }
-        #expect(statuses == [.unsatisfied, .satisfied])
+        // A path that is found while the network changes can have a part of the change.
+        #expect(statuses.first == .unsatisfied && statuses.last == .satisfied)
+        #expect(statuses.dropLast().allSatisfy { $0 == .unsatisfied })
     }
 
     @Test func `the current path is right before the start`() {
