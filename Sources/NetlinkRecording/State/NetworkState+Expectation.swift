@@ -95,8 +95,8 @@ extension NetworkState {
             return .holds
         }
 
-        private func differences(from report: ReachabilityReport?) -> [String] {
-            let reachable = report?.isReachable ?? false
+        private func differences(from report: ReachabilityReport) -> [String] {
+            let reachable = report.isReachable
             if let isReachable, isReachable != reachable {
                 return [reachable ? "it is reachable" : "it is not reachable"]
             }
@@ -105,13 +105,13 @@ extension NetworkState {
                 guard let expected, expected != value else { return }
                 found.append(value.map { "the \(name) is \($0)" } ?? "it has no \(name)")
             }
-            compare("gateway", gateway, report?.gateway?.withoutZone)
-            compare("interface", interface, report?.interface?.name)
-            if !reachable || report?.sourceAddress != nil {
-                compare("source address", sourceAddress, report?.sourceAddress?.withoutZone)
+            compare("gateway", gateway, report.gateway?.withoutZone)
+            compare("interface", interface, report.interface?.name)
+            if !reachable || report.sourceAddress != nil {
+                compare("source address", sourceAddress, report.sourceAddress?.withoutZone)
             }
-            if let letters, letters != report?.flags.letters ?? "-- -------" {
-                found.append("the flags are \(report?.flags.letters ?? "none")")
+            if let letters, letters != report.flags.letters {
+                found.append("the flags are \(report.flags.letters)")
             }
             return found
         }
