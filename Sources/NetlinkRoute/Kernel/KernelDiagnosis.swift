@@ -13,19 +13,25 @@ package enum KernelDiagnosis {
 
     /// Dumps the routes in all tables of the kernel, those of IPv4 first.
     package static func routes() throws(ReachabilityError) -> [Route] {
+        try dump(.v4) { $0 } + dump(.v6) { $0 }
+    }
+
+    /// Counts the routes of a family in all tables of the kernel, and keeps none of them.
+    package static func routeCount(_ family: IPAddress.Family) throws(ReachabilityError) -> Int {
+        try dump(family) { _ in () }.count
+    }
+
+    private static func dump<Value>(
+        _ family: IPAddress.Family,
+        _ take: (Route) -> Value
+    ) throws(ReachabilityError) -> [Value] {
         var socket = try QuerySocket()
-        var routes: [Route] = []
-        for family in IPAddress.Family.allCases {
-            // A kernel without the family sends all routes.
-            routes += try socket.collect(DumpRequest(.routes, family: family)) { change in
-                if case .route(let route, _) = change, route.destination.family == family {
-                    route
-                } else {
-                    nil
-                }
-            }
+        return try socket.collect(DumpRequest(.routes, family: family)) { change in
+            // A kernel without the family sends all routes, and an older one cached exceptions too.
+            guard case .route(let route, _) = change, route.destination.family == family, !route.isCloned
+            else { return nil }
+            return take(route)
         }
-        return routes
     }
 }
 

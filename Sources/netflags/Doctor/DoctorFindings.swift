@@ -110,22 +110,30 @@ struct RouteComparison: Hashable {
     /// The routes that libnl has otherwise than the kernel; `nil` when it was not asked.
     let altered: [Route]?
 
-    /// Compares routes; without those of libnl if it was not asked.
-    init(kernel: [Route], libnl: [Route]?) {
+    /// Compares routes.
+    init(kernel: [Route], libnl: [Route]) {
         func counts(_ family: IPAddress.Family) -> Counts {
             func count(_ routes: [Route]) -> Int { routes.count { $0.destination.family == family } }
-            return Counts(kernel: count(kernel), libnl: libnl.map(count))
+            return Counts(kernel: count(kernel), libnl: count(libnl))
         }
         (ipv4, ipv6) = (counts(.v4), counts(.v6))
-        lost = libnl.map { kernel.without($0) }
-        altered = libnl?.without(kernel)
+        (lost, altered) = (kernel.without(libnl), libnl.without(kernel))
+    }
+
+    /// Counts the kernel's routes, if they are too many to ask libnl.
+    init(onlyKernel ipv4: Int, _ ipv6: Int) {
+        self.ipv4 = Counts(kernel: ipv4, libnl: nil)
+        self.ipv6 = Counts(kernel: ipv6, libnl: nil)
+        (lost, altered) = (nil, nil)
     }
 
     /// Compares them now.
     static func now() throws(ReachabilityError) -> RouteComparison {
-        let kernel = try KernelDiagnosis.routes().filter { !$0.isCloned }
-        guard kernel.count <= limit else { return RouteComparison(kernel: kernel, libnl: nil) }
-        return RouteComparison(kernel: kernel, libnl: try RouteCache().filter { !$0.isCloned })
+        // A router can have a million: they are counted before they are kept.
+        let (ipv4, ipv6) = (try KernelDiagnosis.routeCount(.v4), try KernelDiagnosis.routeCount(.v6))
+        guard ipv4 + ipv6 <= limit else { return RouteComparison(onlyKernel: ipv4, ipv6) }
+        return RouteComparison(
+            kernel: try KernelDiagnosis.routes(), libnl: try RouteCache().filter { !$0.isCloned })
     }
 
     /// Why libnl was not asked; `nil` when it was.
