@@ -124,31 +124,34 @@ extension SnapshotRouting: RoutingSource {
         }
         var sources: [IPAddress] = []
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
-        let domain = snapshot.vrf(ofInterface: query.outputInterface)?.index
         for nexthop in live.isEmpty ? route.nexthops : live {
-            // Kernels select an address of the VRF, too, where the route leads out of it. Older ones did not.
-            let isLeaving =
-                domain != nil && domain != snapshot.vrf(ofInterface: nexthop.interfaceIndex)?.index
-                && !snapshot.isKernel(before: 6, 1)
             let found =
-                isLeaving
-                ? self.sources(for: query.destination, .link, through: domain ?? 0, near: nil)
-                : self.sources(for: query.destination, route, through: nexthop)
+                if let domain = domainLeft(by: query, through: nexthop) {
+                    self.sources(for: query.destination, .link, through: domain, near: nil)
+                } else if let source = route.preferredSource {
+                    [source]
+                } else {
+                    self.sources(
+                        for: query.destination, route.scope, through: nexthop.interfaceIndex,
+                        near: nexthop.gateway)
+                }
             for source in found where !sources.contains(source) { sources.append(source) }
         }
         return sources
     }
 
-    private func sources(
-        for destination: IPAddress,
-        _ route: Route,
-        through nexthop: Nexthop
-    ) -> [IPAddress] {
-        if let source = route.preferredSource { return [source] }
-        return sources(
-            for: destination, route.scope, through: nexthop.interfaceIndex, near: nexthop.gateway)
+    /// The VRF of a socket whose packet leaves the VRF; `nil` for others.
+    ///
+    /// Kernels select an address of the VRF for it, and no longer one of the other interface (`fib_select_path`,
+    /// `ip6_route_get_saddr`).
+    private func domainLeft(by query: RouteQuery, through nexthop: Nexthop) -> UInt32? {
+        guard let domain = snapshot.vrf(ofInterface: query.outputInterface)?.index,
+            domain != snapshot.vrf(ofInterface: nexthop.interfaceIndex)?.index
+        else { return nil }
+        return snapshot.isKernel(before: 6, 1) ? nil : domain
     }
 
+    /// The addresses that the kernel can select on an interface, and where that has none, on those of its VRF.
     private func sources(
         for destination: IPAddress,
         _ scope: RouteScope,
