@@ -153,16 +153,14 @@ extension NetworkConnection {
     /// The path manager binds a subflow to the interface of its endpoint, which the descriptor does not show.
     private static func boundInterface(ofSubflow ends: SocketReader.Ends) -> UInt32? {
         let (local, remote) = (ends.local, ends.remote)
+        // An IPv6 socket can have IPv4 ends, which are mapped.
+        let family: IPAddress.Family = local.isMapped ? .v6 : local.address.family
         var found: UInt32?
-        // An IPv6 socket can have IPv4 ends.
-        for family in IPAddress.Family.allCases where found == nil {
-            try? ConnectedSocket.list(family, ipProtocol: UInt16(IPPROTO_TCP), localPort: local.port) {
-                socket in
-                if socket.local == local.address.withoutZone, socket.remote == remote.address.withoutZone,
-                    socket.remotePort == remote.port
-                {
-                    found = socket.boundInterface
-                }
+        try? ConnectedSocket.list(family, ipProtocol: UInt16(IPPROTO_TCP), localPort: local.port) { socket in
+            if socket.local == local.address.withoutZone, socket.remote == remote.address.withoutZone,
+                socket.remotePort == remote.port
+            {
+                found = socket.boundInterface
             }
         }
         return found

@@ -12,9 +12,11 @@ struct MultipathConnectionTests {
     }
 
     /// A host with a connection that has a subflow over each uplink, the first of which is that of the default route.
-    private func connectedHost() throws -> (net: ConnectedHost, number: String) {
+    private func connectedHost(to remote: String = "198.51.100.1") throws -> (
+        net: ConnectedHost, number: String
+    ) {
         let net = try ConnectedHost(uplinks: ["up0", "up1"], isMultipath: true)
-        let number = try net.connect("mptcp", "198.51.100.1")
+        let number = try net.connect("mptcp", remote)
         // The path manager adds a subflow once the first one has carried data.
         try net.host.wait(until: "a subflow over each uplink") {
             try isReceived(number, net) && net.status(number).subflows.count == 2
@@ -40,6 +42,17 @@ struct MultipathConnectionTests {
         #expect(try isReceived(number, net))
         // It has stayed so.
         #expect(try net.status(number).state == "viable")
+    }
+
+    /// Its subflows are bound to their interfaces, which sock_diag lists among IPv6 sockets.
+    @Test(.needs(.veth), .needs(.mptcp)) func `an IPv6 socket with IPv4 ends is as an IPv4 socket is`() throws
+    {
+        let (net, number) = try connectedHost(to: "::ffff:198.51.100.1")
+        #expect(try net.status(number).subflows == ["viable", "viable"])
+        try net.apply(Self.cable("up0"))
+        let subflows = try net.status(number).subflows
+        #expect(Set(subflows) == ["viable", "waiting"])
+        #expect(try isReceived(number, net))
     }
 
     @Test(.needs(.veth), .needs(.mptcp))
