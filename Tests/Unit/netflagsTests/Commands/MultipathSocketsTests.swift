@@ -30,13 +30,8 @@ struct MultipathSocketsTests {
         // The path manager adds a subflow once the first one has carried data.
         try host.wait(until: "a subflow over each uplink") {
             _ = try host.command(["exchange", "1"])
-            return try rows().rows.first?["subflows"]?.elements.count == 2
+            return try host.sockets().rows.first?["subflows"]?.elements.count == 2
         }
-    }
-
-    private func rows(_ options: String...) throws -> (rows: [JSONValue], status: Int) {
-        let result = try host.run([NetflagsProcess.path, "sockets", "--json"] + options)
-        return (try result.output.split(separator: "\n").map { try #require(JSONValue($0)) }, result.status)
     }
 
     private func subflows(_ row: JSONValue?) -> [String?] {
@@ -46,7 +41,7 @@ struct MultipathSocketsTests {
     @Test func `a connection is listed once, with the ends, the interface and the state of each subflow`()
         throws
     {
-        let found = try rows()
+        let found = try host.sockets()
         #expect(found.rows.count == 1)
         let row = try #require(found.rows.first)
         #expect((row["protocol"]?.string, row["local"]?.string) == ("mptcp", "192.0.2.2"))
@@ -60,14 +55,14 @@ struct MultipathSocketsTests {
 
     @Test func `the state and the exit status are those of the connection and not of a subflow`() throws {
         try host.ip("addr del 192.0.2.2/24 dev w0")
-        var found = try rows()
+        var found = try host.sockets()
         #expect(found.rows.first?["state"]?.string == "viable")
         #expect(subflows(found.rows.first) == ["lost", "viable"])
         #expect(found.status == 0)
-        found = try rows("--state", "lost")
+        found = try host.sockets("--state", "lost")
         #expect((found.rows.count, found.status) == (0, 0))
         try host.ip("addr del 192.0.3.2/24 dev w1")
-        found = try rows("--state", "lost")
+        found = try host.sockets("--state", "lost")
         #expect((found.rows.count, found.status) == (1, 1))
     }
 
@@ -77,7 +72,7 @@ struct MultipathSocketsTests {
         try plain.ip("addr add 192.0.9.1/24 dev w2-far")
         try plain.command(["serve"])
         _ = try host.command(["connect", "mptcp", "192.0.9.1"])
-        let row = try #require(try rows().rows.first { $0["remote"]?.string == "192.0.9.1" })
+        let row = try #require(try host.sockets().rows.first { $0["remote"]?.string == "192.0.9.1" })
         #expect(row["protocol"]?.string == "tcp")
         #expect(row["subflows"] == nil)
     }

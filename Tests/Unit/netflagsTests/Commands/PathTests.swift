@@ -15,6 +15,16 @@ struct PathTests {
         "error",
     ]
 
+    /// The name can be mistyped.
+    @Test func `an interface that does not exist is a reason, and the status is 2`() throws {
+        let result = try NetflagsProcess.run("path", "--json", "--interface", "nosuch")
+        let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+        #expect(result.status == 2)
+        #expect(json["status"]?.string == "unsatisfied" && json["error"] == .null)
+        #expect(json["reason"]?.string == "there is no interface \"nosuch\"")
+        #expect(result.errors.hasPrefix("netflags: there is no interface \"nosuch\": "))
+    }
+
     // MARK: Recordings
 
     @Test(arguments: Recordings.networks)

@@ -31,11 +31,6 @@ struct SocketsTests {
         _ = try host.command(["connect", "tcp", "198.51.100.1", "device=w0", "mark=7"])
     }
 
-    private func rows(_ options: String...) throws -> (rows: [JSONValue], status: Int) {
-        let result = try host.run([NetflagsProcess.path, "sockets", "--json"] + options)
-        return (try result.output.split(separator: "\n").map { try #require(JSONValue($0)) }, result.status)
-    }
-
     private func states(_ rows: [JSONValue]) -> Set<String> {
         Set(rows.map { $0["state"]?.string ?? "none" })
     }
@@ -84,10 +79,10 @@ struct SocketsTests {
     }
 
     @Test func `each socket has its process, by which --pid selects`() throws {
-        let rows = try rows().rows
+        let rows = try host.sockets().rows
         #expect(rows.allSatisfy { $0["process"]?.string == "NamespaceProbe" }, "\(rows)")
         let pid = try #require(rows.first?["pid"]?.number)
-        #expect(try self.rows("--pid", "\(Int(pid))").rows.count == rows.count)
+        #expect(try host.sockets("--pid", "\(Int(pid))").rows.count == rows.count)
         // The shell has none.
         #expect(try host.shell("'\(NetflagsProcess.path)' sockets --pid $$").isEmpty)
     }
@@ -116,21 +111,21 @@ struct SocketsTests {
         let text = try host.run([NetflagsProcess.path, "sockets"]).output
         #expect(!text.contains("\u{1B}"))
         #expect(text.split(separator: "\n").count == 8)
-        #expect(try rows().rows.allSatisfy { $0["process"]?.string == name })
+        #expect(try host.sockets().rows.allSatisfy { $0["process"]?.string == name })
     }
 
     @Test func `states follow the network, and with them the exit status`() throws {
-        #expect(try states(rows().rows) == ["viable"])
+        #expect(try states(host.sockets().rows) == ["viable"])
         try host.ip("link set w0 down")
-        var found = try rows()
+        var found = try host.sockets()
         // IPv6 addresses go with the link.
         #expect(states(found.rows) == ["waiting", "lost"])
         #expect(found.status == 1)
         try host.ip("addr del 192.0.2.2/24 dev w0")
-        found = try rows("--state", "lost")
+        found = try host.sockets("--state", "lost")
         #expect(states(found.rows) == ["lost"])
         #expect(found.rows.count == 8)
-        #expect(try rows("--state", "viable").status == 0)
+        #expect(try host.sockets("--state", "viable").status == 0)
         #expect(try host.run([NetflagsProcess.path, "sockets", "-q"]).output.isEmpty)
     }
 
@@ -143,13 +138,13 @@ struct SocketsTests {
         for _ in 0..<24 { _ = try host.command(["connect", "udp", "198.51.100.1", "from=10.0.0.1"]) }
         try server.ip("link set w1-far down")
         try host.wait(for: "w1", state: "DOWN")
-        let rows = try rows().rows.filter { $0["local"]?.string == "10.0.0.1" }
+        let rows = try host.sockets().rows.filter { $0["local"]?.string == "10.0.0.1" }
         #expect(rows.count == 24)
         #expect(states(rows) == ["viable", "waiting"])
     }
 
     @Test func `the exit status of --quiet is about the sockets of --pid alone`() throws {
-        let pid = try #require(rows().rows.first?["pid"]?.number)
+        let pid = try #require(host.sockets().rows.first?["pid"]?.number)
         try host.ip("link set w0 down")
         func status(_ pid: String) throws -> Int {
             try host.run(["sh", "-c", "'\(NetflagsProcess.path)' sockets --quiet --pid \(pid)"]).status
@@ -161,7 +156,7 @@ struct SocketsTests {
     @Test func `a better path has its interface, gateway and source address`() throws {
         try host.wire("w1", "192.0.3.2/24", to: server)
         try host.ip("route add 198.51.100.1 via 192.0.3.1 dev w1 onlink")
-        let found = try rows("--state", "better")
+        let found = try host.sockets("--state", "better")
         // The socket that is bound to w0 stays there.
         #expect(found.rows.count == 3)
         for row in found.rows {
@@ -174,11 +169,13 @@ struct SocketsTests {
 
     @Test func `sockets to one address are evaluated apart where a rule looks at a port`() throws {
         _ = try host.command(["connect", "udp", "198.51.100.1"])
-        let port = try #require(rows().rows.first { $0["protocol"]?.string == "udp" }?["localPort"]?.number)
-        let family = try #require(rows().rows.first { $0["localPort"]?.number == port }?["local"]?.string)
+        let port = try #require(
+            host.sockets().rows.first { $0["protocol"]?.string == "udp" }?["localPort"]?.number)
+        let family = try #require(
+            host.sockets().rows.first { $0["localPort"]?.number == port }?["local"]?.string)
         let option = family.contains(":") ? "-6 " : ""
         try host.ip("\(option)rule add sport \(Int(port)) ipproto udp prohibit")
-        let found = try rows("--state", "waiting").rows
+        let found = try host.sockets("--state", "waiting").rows
         #expect(found.map { $0["localPort"]?.number } == [port])
     }
 
@@ -237,7 +234,7 @@ struct SocketsTests {
         try host.ip("link set w0 down")
         _ = try host.command(["disconnect", "1"])
         #expect(try socketsOfSS().count == 8)
-        #expect(try rows().rows.count == 7)
+        #expect(try host.sockets().rows.count == 7)
     }
 
     @Test func `a process that does not exist is an error that names it`() throws {

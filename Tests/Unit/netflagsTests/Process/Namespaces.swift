@@ -29,4 +29,10 @@ extension TestNamespace {
             "-6 route add default via fe80::9 dev w1", "-6 rule add pref 40000 from 2001:db8:1::/64 table 7")
         return host
     }
+
+    /// The objects that `netflags sockets` prints in the namespace, and its exit status.
+    func sockets(_ options: String...) throws -> (rows: [JSONValue], status: Int) {
+        let result = try run([NetflagsProcess.path, "sockets", "--json"] + options)
+        return (try result.output.split(separator: "\n").map { try #require(JSONValue($0)) }, result.status)
+    }
 }
