@@ -116,12 +116,12 @@ struct NWPathMonitorTests {
             if path.status == .satisfied {
                 monitor.cancel()
             } else {
+                // The monitor's thread looks once more. A path that is found during a change can have a part of it.
+                await host.settle()
                 host.setDefault(2, via: IPAddress(192, 0, 2, 254))
             }
         }
-        // A path that is found while the network changes can have a part of the change.
-        #expect(statuses.first == .unsatisfied && statuses.last == .satisfied)
-        #expect(statuses.dropLast().allSatisfy { $0 == .unsatisfied })
+        #expect(statuses == [.unsatisfied, .satisfied])
     }
 
     @Test func `the current path is right before the start`() {
