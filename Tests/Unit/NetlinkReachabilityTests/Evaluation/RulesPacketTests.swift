@@ -61,4 +61,12 @@ struct RulesPacketTests {
         #expect(judge(answer, about: .address(group), ipProtocol: 6, [.eth0]).kind == .groupOverTCP)
         #expect(judge(answer, ipProtocol: 6, [.eth0]).flags == direct)
     }
+
+    /// `tcp_v6_connect` looks at the address alone, `ip -6 route add broadcast` or not.
+    @Test(arguments: [RouteType.broadcast, .multicast])
+    func `TCP connects to an IPv6 address whose route is of a group's type`(type: RouteType) {
+        let address = IPAddress(v6High: 0x2001_0db8 << 32, low: 1)
+        let evaluation = judge(.route(.via(2, type: type)), about: .address(address), ipProtocol: 6, [.eth0])
+        #expect(evaluation.flags == direct)
+    }
 }
