@@ -14,6 +14,10 @@ package struct Nexthop: Hashable, Sendable {
     package var weight: UInt16
     /// The state bits.
     package var flags: NexthopFlags
+    /// Whether an IPv4 gateway was an address of the interface when the nexthop was added.
+    ///
+    /// No message of the kernel has it: a snapshot notes it before the addresses change.
+    package var gatewayScope = GatewayScope.unnoted
     /// What is put around the packets; `nil` for nothing.
     ///
     /// It is on the heap, because few nexthops have it.
@@ -41,6 +45,16 @@ package struct Nexthop: Hashable, Sendable {
         interfaceIndex == other.interfaceIndex && gateway == other.gateway
             && encapsulation == other.encapsulation
     }
+}
+
+/// Whether an IPv4 gateway was an address of its interface when its nexthop was added: `fib_nh_scope`.
+package enum GatewayScope: UInt8, Sendable {
+    /// It was if it is now: the addresses have not changed in that since.
+    case unnoted
+    /// It was an address of the interface (`RT_SCOPE_HOST`). The kernel ignores it.
+    case host
+    /// It was not (`RT_SCOPE_LINK`).
+    case link
 }
 
 /// The state bits of a nexthop: the RTNH_F bits of `linux/rtnetlink.h`.

@@ -212,7 +212,7 @@ extension NetworkDifference {
             return !state.addresses(ofInterface: old.interfaceIndex, family: old.address.family).contains(old)
         case .nexthop(let change):
             let (old, new) = change.ends(backwards)
-            return old.map { state.nexthopObjects[$0.id] == new } ?? false
+            return old.map { state.nexthopObjects[$0.id]?.identity == new?.identity } ?? false
         case .neighbour(let change):
             let (old, new) = change.ends(backwards)
             return old.map { state.neighbours?[$0.key] == new } ?? false

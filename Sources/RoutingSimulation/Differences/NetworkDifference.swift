@@ -120,7 +120,10 @@ extension Route {
         var route = self
         route.expires = nil
         route.flags = 0
-        for index in route.nexthops.indices { route.nexthops[index].flags.formIntersection(.onLink) }
+        for index in route.nexthops.indices {
+            route.nexthops[index].flags.formIntersection(.onLink)
+            route.nexthops[index].gatewayScope = .unnoted
+        }
         return route
     }
 
@@ -140,6 +143,15 @@ extension Route {
     /// The numbers are RTPROT_REDIRECT, RTPROT_KERNEL and RTPROT_RA.
     var isMadeByKernel: Bool {
         origin == 1 || origin == Route.kernelOrigin || origin == 9 || table == Route.localTable
+    }
+}
+
+extension NexthopObject {
+    /// The object without what a snapshot notes about it.
+    var identity: NexthopObject {
+        guard case .single(var nexthop) = kind else { return self }
+        nexthop.gatewayScope = .unnoted
+        return NexthopObject(id: id, kind: .single(nexthop))
     }
 }
 

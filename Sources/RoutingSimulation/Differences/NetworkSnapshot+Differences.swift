@@ -15,7 +15,9 @@ extension NetworkSnapshot {
         var found: [NetworkDifference] = []
         found += Self.changes(links.byIndex, newer.links.byIndex) { $0.countsAs($1) }.map { .link($0) }
         found += Self.changes(addressesByKey, newer.addressesByKey, ==).map { .address($0) }
-        found += Self.changes(nexthopObjects, newer.nexthopObjects, ==).map { .nexthop($0) }
+        found += Self.changes(nexthopObjects, newer.nexthopObjects) { $0.identity == $1.identity }.map {
+            .nexthop($0)
+        }
         compareRoutes(newer) { found.append(.route($0)) }
         let (oldRules, newRules) = (Set(rules), Set(newer.rules))
         for rule in rules where !newRules.contains(rule) { found.append(.rule(.init(old: rule, new: nil))) }

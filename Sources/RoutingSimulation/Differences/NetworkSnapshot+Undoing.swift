@@ -18,8 +18,8 @@ extension NetworkSnapshot {
             case .link(let change):
                 if let index = change.latest?.index { links[index] = change.old }
             case .address(let change):
-                if let new = change.new { addressBook.remove(new) }
-                if let old = change.old { addressBook.insert(old) }
+                if let new = change.new { removeAddress(new) }
+                if let old = change.old { insertAddress(old) }
             case .nexthop(let change):
                 if let id = change.latest?.id { setNexthop(id, change.old) }
             case .route(let change):

@@ -61,7 +61,7 @@ extension SnapshotRouting: RoutingSource {
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.filter { $0.interfaceIndex == query.outputInterface }.prefix(1)
         route.nexthops = Array(!bound.isEmpty ? bound : live.isEmpty ? route.nexthops.prefix(1) : live[...])
-        for index in route.nexthops.indices where isOwn(route.nexthops[index].gateway) {
+        for index in route.nexthops.indices where ignoresGateway(route.nexthops[index]) {
             route.nexthops[index].gateway = nil
         }
         let none: IPAddress = query.destination.family == .v4 ? .anyV4 : .anyV6
@@ -69,13 +69,17 @@ extension SnapshotRouting: RoutingSource {
     }
 
     /// Whether the kernel ignores a gateway and takes the destination to be on the link, as it does with an IPv4
-    /// address of this host: the scope of such a nexthop is `host` (`fib_check_nh_v4_gw`).
+    /// address of the nexthop's own interface: the scope of such a nexthop is `host` (`fib_check_nh_v4_gw`).
     ///
-    /// The kernel decides that when the route is added, and no message holds what it decided: the addresses of the
-    /// snapshot do here.
-    private func isOwn(_ gateway: IPAddress?) -> Bool {
-        guard let gateway, gateway.family == .v4 else { return false }
-        return snapshot.addressBook.contains(gateway)
+    /// The kernel decides that when the route is added, and no message holds what it decided. Of a route in a dump,
+    /// the addresses in that dump decide.
+    private func ignoresGateway(_ nexthop: Nexthop) -> Bool {
+        guard let gateway = nexthop.gateway, gateway.family == .v4 else { return false }
+        return switch nexthop.gatewayScope {
+        case .unnoted: snapshot.addressBook.contains(gateway, ofInterface: nexthop.interfaceIndex)
+        case .host: true
+        case .link: false
+        }
     }
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the

@@ -65,6 +65,11 @@ struct AddressBook: Sendable {
         byAddress[address] != nil
     }
 
+    /// Whether an interface has an address.
+    func contains(_ address: IPAddress, ofInterface index: UInt32) -> Bool {
+        byAddress[address]?.contains { $0.interface == index } ?? false
+    }
+
     /// The addresses of an interface.
     func addresses(ofInterface index: UInt32, _ family: IPAddress.Family) -> [InterfaceAddress] {
         ordered(byOwner[Owner(interface: index, family: family)]).map(\.address)
@@ -118,13 +123,6 @@ struct AddressBook: Sendable {
         guard entries.removeValue(forKey: key) != nil else { return }
         byOwner.remove(key, at: Owner(interface: key.interface, family: key.address.family))
         byAddress.remove(key, at: key.address)
-    }
-
-    /// Removes all addresses of an interface.
-    mutating func removeAll(ofInterface index: UInt32) {
-        for family in IPAddress.Family.allCases {
-            for address in addresses(ofInterface: index, family) { remove(address) }
-        }
     }
 }
 

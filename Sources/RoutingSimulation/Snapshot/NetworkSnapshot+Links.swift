@@ -27,7 +27,9 @@ extension NetworkSnapshot {
     mutating func removeLink(_ index: UInt32) {
         guard links[index] != nil else { return }
         links[index] = nil
-        addressBook.removeAll(ofInterface: index)
+        for family in IPAddress.Family.allCases {
+            for address in addressBook.addresses(ofInterface: index, family) { removeAddress(address) }
+        }
         neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
         removeNexthops(ofInterface: index)
         // An IPv4 route goes whole with any of its interfaces, an IPv6 one only nexthop by nexthop.

@@ -48,6 +48,8 @@ package struct NetworkSnapshot: Sendable {
     var ruleLists = PerFamily(RuleList())
     /// The groups of nexthop objects by their members.
     var nexthopGroups: [UInt32: Set<UInt32>] = [:]
+    /// The nexthop objects with an IPv4 gateway.
+    var nexthopsVia: [IPAddress: Set<UInt32>] = [:]
     var pool = RouteAttributePool()
     var routeTables = RouteTables()
     var program = RuleProgram()

@@ -16,6 +16,8 @@ struct RouteAttributeIndex: Sendable {
         case preferring(IPAddress)
         /// A nexthop object.
         case naming(UInt32)
+        /// An IPv4 gateway.
+        case via(IPAddress)
     }
 
     private var numbers: [Trait: Set<UInt32>] = [:]
@@ -40,6 +42,7 @@ struct RouteAttributeIndex: Sendable {
         for nexthop in route.nexthops {
             let index = nexthop.interfaceIndex
             body(.through(index, family))
+            if let gateway = nexthop.gateway, gateway.family == .v4 { body(.via(gateway)) }
             if nexthop.flags.contains(.dead) { body(.dead(index, family)) }
             if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) { body(.marked(index, family)) }
         }

@@ -17,6 +17,21 @@ struct PacketRouteTests {
         try host.expect("203.0.113.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
     }
 
+    /// The kernel decides when the route is added, by the addresses of the interface of the route.
+    @Test(.needs(.veth)) func `such a gateway is ignored after its address is gone, and no other one is`()
+        throws
+    {
+        let host = try TestNamespace.oneWire()
+        try host.ip(
+            "addr add 192.0.2.7/24 dev w0", "route add 198.51.100.0/24 via 192.0.2.7 dev w0",
+            "addr del 192.0.2.7/24 dev w0", "route add 203.0.113.0/24 via 192.0.2.8 dev w0",
+            "addr add 192.0.2.8/24 dev w0", "addr add 192.0.2.9/32 dev lo",
+            "route add 100.64.0.0/10 via 192.0.2.9 dev w0")
+        try host.expect("198.51.100.1", .direct, "onLink", through: "w0", gateway: "")
+        try host.expect("203.0.113.1", .routed, "gateway", through: "w0", gateway: "192.0.2.8")
+        try host.expect("100.64.0.1", .routed, "gateway", through: "w0", gateway: "192.0.2.9")
+    }
+
     @Test(.needs(.veth)) func `one nexthop of several can have such a gateway`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add 198.51.100.0/24 nexthop via 192.0.2.1 dev w0")

@@ -44,6 +44,58 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host().way(group, from: "192.0.2.2") == "errno 113")
     }
 
+    // MARK: Gateways of the host
+
+    /// What a packet to 198.51.100.1 is sent to: a gateway, or `nil` for the address itself.
+    private static func gateway(_ host: NetworkSnapshot) throws(ReachabilityError) -> IPAddress? {
+        let answer = try SnapshotRouting(host).answer(
+            to: RouteQuery(destination: IPAddress(198, 51, 100, 1)).forPacket)
+        return answer.nexthops.first?.gateway
+    }
+
+    private static let throughOwn = NetworkChange.route("198.51.100.0/24", via: "192.0.2.2", dev: 2)
+
+    @Test func `a gateway that is an address of the host is ignored`() throws {
+        #expect(try Self.gateway(Self.host(Self.throughOwn)) == nil)
+    }
+
+    @Test func `a gateway that is an address of another interface is used`() throws {
+        let other = InterfaceAddress(interfaceIndex: 3, address: IPAddress(192, 0, 2, 9), prefixLength: 32)
+        let route = NetworkChange.route("198.51.100.0/24", via: "192.0.2.9", dev: 2)
+        #expect(try Self.gateway(Self.host(.address(other), route)) == other.address)
+    }
+
+    @Test func `a gateway that was an address of the host is ignored after the address is gone`() throws {
+        let other = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 7), prefixLength: 24)
+        let host = Self.host(.address(other), Self.throughOwn, .removedAddress(Self.own))
+        #expect(try Self.gateway(host) == nil)
+    }
+
+    @Test func `a gateway that becomes an address of the host is used on`() throws {
+        let later = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 8), prefixLength: 24)
+        let route = NetworkChange.route("198.51.100.0/24", via: "192.0.2.8", dev: 2)
+        var host = Self.host(route, .address(later))
+        #expect(try Self.gateway(host) == IPAddress(192, 0, 2, 8))
+        // A route that is added again is another one.
+        guard case .route(let gone, _) = route else { return }
+        host.apply(.removedRoute(gone))
+        host.apply(route)
+        #expect(try Self.gateway(host) == nil)
+    }
+
+    @Test func `a nexthop object keeps what its gateway was`() throws {
+        let nexthop = Nexthop(interfaceIndex: 2, gateway: IPAddress(192, 0, 2, 8))
+        let later = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 8), prefixLength: 24)
+        let route = NetworkChange.route("198.51.100.0/24", nexthops: [nexthop]) { $0.nexthopID = 7 }
+        let object = NetworkChange.nexthop(NexthopObject(id: 7, kind: .single(nexthop)))
+        #expect(try Self.gateway(Self.host(object, route, .address(later))) == IPAddress(192, 0, 2, 8))
+        // The route was added later than the address, and the object was not.
+        let refreshed = NetworkChange.nexthop(NexthopObject(id: 7, kind: .single(nexthop)))
+        #expect(try Self.gateway(Self.host(.address(later), refreshed, route)) == nil)
+    }
+
+    // MARK: Addresses of several interfaces
+
     /// What `eth0` (2) or `eth1` (3) has, added at a time in 1/100 s.
     private static func shared(_ interface: UInt32, at time: UInt32? = nil) -> InterfaceAddress {
         var address = InterfaceAddress(

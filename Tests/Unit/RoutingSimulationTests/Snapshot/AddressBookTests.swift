@@ -58,8 +58,11 @@ struct AddressBookTests {
                 book.remove(address)
                 twin.remove(address)
             } else {
-                book.removeAll(ofInterface: address.interfaceIndex)
-                twin.all.removeAll { $0.interfaceIndex == address.interfaceIndex }
+                let index = address.interfaceIndex
+                for family in IPAddress.Family.allCases {
+                    for lost in book.addresses(ofInterface: index, family) { book.remove(lost) }
+                }
+                twin.all.removeAll { $0.interfaceIndex == index }
             }
             #expect(Self.differences(book, twin, address).isEmpty, "after step \(step)")
         }
