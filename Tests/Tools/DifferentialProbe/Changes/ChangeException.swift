@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkRecording
+internal import NetlinkRoute
 internal import RoutingModel
 internal import RoutingSimulation
 
@@ -17,6 +18,9 @@ enum ChangeException: String, CaseIterable {
     /// `__ipv6_dev_get_saddr`: of addresses that fit alike, the first one of a list is the source. The command prints
     /// no source addresses, and the report of the library has none.
     case source
+    /// `fib_check_nh_v4_gw`: the kernel ignores a gateway that was an address of the host when the route was added. A
+    /// dump does not hold that, and the address is gone since, or came later.
+    case gatewayScope
     /// `addrconf_ifid_eui48`: a link-local address is made of the hardware address. The command says that its bits
     /// are not known.
     case hardwareAddress
@@ -31,6 +35,13 @@ enum ChangeException: String, CaseIterable {
         guard var address = IPAddress(target) else { return nil }
         // An address that the default path leads to stands for it.
         if address == .anyV4 { address = IPAddress(198, 41, 0, 4) }
+        if (live.gateway ?? predicted.gateway) != nil,
+            Self.isEntry(of: address, via: live.gateway ?? predicted.gateway),
+            live.gateway == nil || predicted.gateway == nil, live.interface == predicted.interface
+        {
+            self = .gatewayScope
+            return
+        }
         guard live.flags == predicted.flags else { return nil }
         let zone = address.zone.flatMap { zone in snapshot.links.values.first { $0.name == "\(zone)" } }
         let query = RouteQuery(destination: address.withoutZone, outputInterface: zone?.index ?? 0)
@@ -49,6 +60,17 @@ enum ChangeException: String, CaseIterable {
         } else {
             return nil
         }
+    }
+}
+
+extension ChangeException {
+    /// Whether the kernel's entry for an address has a gateway, whatever packets take.
+    private static func isEntry(of address: IPAddress, via gateway: String?) -> Bool {
+        var query = RouteQuery(destination: address.withoutZone)
+        query.wantsEntry = true
+        let entry = try? KernelRouting().answer(to: query).entry
+        return entry?.nexthops.contains { $0.gateway?.family == .v4 && $0.gateway?.description == gateway }
+            ?? false
     }
 }
 

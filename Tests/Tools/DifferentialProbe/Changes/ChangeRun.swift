@@ -57,7 +57,8 @@ struct ChangeRun {
     private mutating func compare(_ seed: UInt64) throws {
         var generator = NetworkGenerator(seed: seed)
         let commands =
-            [generator.promotion()] + NetworkGenerator.uplinks(seed: seed) + generator.commands()
+            [generator.promotion()] + NetworkGenerator.uplinks(seed: seed)
+            + NetworkGenerator.packets(seed: seed) + generator.commands()
         try Self.make(commands)
         var history: [String] = []
         for _ in 0..<Self.perNetwork where agreed + refused + differing < changes {

@@ -49,7 +49,9 @@ struct Comparison {
     /// - Throws: The first ``Difference``, or what kept the network from being made.
     func run() throws -> Tally {
         var generator = NetworkGenerator(seed: seed)
-        var commands = NetworkGenerator.lostRule6(seed: seed) + NetworkGenerator.uplinks(seed: seed)
+        var commands =
+            NetworkGenerator.lostRule6(seed: seed) + NetworkGenerator.uplinks(seed: seed)
+            + NetworkGenerator.packets(seed: seed)
         var tally = Tally()
         try Namespace.renew()
         try Command.run(NetworkGenerator.base + commands)

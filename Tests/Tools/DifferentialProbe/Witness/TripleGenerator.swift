@@ -92,8 +92,7 @@ struct TripleGenerator {
     }
 
     private mutating func drawFlow(_ triple: inout Triple) {
-        let target = triple.target
-        triple.isTCP = random.once(in: 3) && !target.isGroup && !groups.contains { $0.contains(target) }
+        triple.isTCP = random.once(in: 3)
         triple.port = random.pick([0, 53, 53, 80])
         triple.sourcePort = random.pick([0, 0, 1_234, 3_000])
         triple.typeOfService = random.pick([0, 0x10, 0x10, 0xb8])

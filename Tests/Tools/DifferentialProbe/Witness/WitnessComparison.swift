@@ -55,6 +55,7 @@ struct WitnessComparison {
         var generator = NetworkGenerator(seed: seed)
         let commands =
             NetworkGenerator.lostRule6(seed: seed) + NetworkGenerator.uplinks(seed: seed)
+            + NetworkGenerator.packets(seed: seed) + NetworkGenerator.nonlocalBinding(seed: seed)
             + generator.commands() + generator.commands()
             + NetworkGenerator.witnessCommands(seed: seed)
         try Self.make(commands)
