@@ -193,8 +193,9 @@ include packaging/packaging.mk
 # --- Documentation -------------------------------------------------------------------------------------
 
 .PHONY: docs api-check
-LIBRARIES := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit LinuxNetwork LinuxSystemConfiguration
-PRODUCTS := $(LIBRARIES)
+# Those of which a change that breaks callers is announced: NetlinkPlanning is experimental.
+PRODUCTS := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit LinuxNetwork LinuxSystemConfiguration
+LIBRARIES := $(PRODUCTS) NetlinkPlanning
 
 # Resolving the plugin rewrites Package.resolved, which an ordinary build would then follow.
 docs: deps ## Build the documentation of the libraries, every warning an error: .build-docs/site

@@ -24,6 +24,8 @@ let package = Package(
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
         .library(name: "NetlinkRecording", targets: ["NetlinkRecording"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
+        // Experimental: outside the promise of compatible versions.
+        .library(name: "NetlinkPlanning", targets: ["NetlinkPlanning"]),
         // Apple's names, built on request only: no other target here depends on them, except tests.
         .library(name: "LinuxNetwork", targets: ["LinuxNetwork"]),
         .library(name: "LinuxSystemConfiguration", targets: ["LinuxSystemConfiguration"]),
@@ -79,6 +81,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // An experimental product: changes tried without being made, expectations, and what explains a difference.
+        .target(
+            name: "NetlinkPlanning",
+            dependencies: [
+                "NetlinkReachability", "NetlinkRecording", "RoutingModel", "RoutingSimulation",
+                "SystemSupport",
+            ],
+            swiftSettings: strict
+        ),
         // A product for users' tests: simulated networks behind the same monitor and rules.
         .target(
             name: "NetlinkReachabilityTestKit",
@@ -116,8 +127,8 @@ let package = Package(
         .executableTarget(
             name: "netflags",
             dependencies: [
-                "CCommandLine", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation", "SystemSupport",
+                "CCommandLine", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
+                "RoutingModel", "RoutingSimulation", "SystemSupport",
                 argumentParser,
             ],
             swiftSettings: strict
@@ -129,11 +140,19 @@ let package = Package(
             path: "Tests/Support/TestSupport",
             swiftSettings: strict
         ),
+        // Addresses and prefixes as literals, for the tests of this package.
+        .target(
+            name: "AddressLiterals",
+            dependencies: ["RoutingModel"],
+            path: "Tests/Support/AddressLiterals",
+            swiftSettings: strict
+        ),
         // Scripted sources, resolvers and networks, over the parts of the test kit.
         .target(
             name: "Fakes",
             dependencies: [
-                "NetlinkReachability", "NetlinkReachabilityTestKit", "RoutingModel", "RoutingSimulation",
+                "AddressLiterals", "NetlinkReachability", "NetlinkReachabilityTestKit", "RoutingModel",
+                "RoutingSimulation",
                 "SystemSupport",
             ],
             path: "Tests/Support/Fakes",
@@ -149,7 +168,8 @@ let package = Package(
         .executableTarget(
             name: "NamespaceProbe",
             dependencies: [
-                "CResolverProbe", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute",
+                "AddressLiterals", "CResolverProbe", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "NetlinkRoute",
                 "RoutingModel", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",
@@ -170,7 +190,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityMonitorTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel",
+                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "NetlinkRoute", "RoutingModel",
                 "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityMonitorTests",
@@ -180,7 +201,7 @@ let package = Package(
         .executableTarget(
             name: "DifferentialProbe",
             dependencies: [
-                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
                 "RoutingSimulation", "TestSupport",
             ],
             path: "Tests/Tools/DifferentialProbe",
@@ -200,14 +221,25 @@ let package = Package(
         ),
         .testTarget(
             name: "RoutingSimulationTests",
-            dependencies: ["RoutingModel", "RoutingSimulation", "TestSupport"],
+            dependencies: ["AddressLiterals", "Fakes", "RoutingModel", "RoutingSimulation", "TestSupport"],
             path: "Tests/Unit/RoutingSimulationTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NetlinkPlanningTests",
+            dependencies: [
+                "AddressLiterals", "Fakes", "NetlinkPlanning", "NetlinkReachability",
+                "NetlinkReachabilityTestKit",
+                "NetlinkRecording", "RoutingModel", "RoutingSimulation", "TestSupport",
+            ],
+            path: "Tests/Unit/NetlinkPlanningTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkRouteTests",
             dependencies: [
-                "CNetlinkShim", "NetlinkReachabilityTestKit", "NetlinkRoute", "RoutingModel", "SystemSupport",
+                "AddressLiterals", "CNetlinkShim", "NetlinkReachabilityTestKit", "NetlinkRoute",
+                "RoutingModel", "SystemSupport",
                 "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRouteTests",
@@ -217,7 +249,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkRecordingTests",
             dependencies: [
-                "CNetlinkShim", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "AddressLiterals", "CNetlinkShim", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "NetlinkRecording",
                 "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRecordingTests",
@@ -228,7 +261,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "RoutingModel",
+                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "RoutingModel",
                 "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTests",
@@ -237,7 +271,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "NetlinkRecording",
                 "NetlinkRoute", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTestKitTests",
@@ -246,7 +281,8 @@ let package = Package(
         .testTarget(
             name: "NetworkTests",
             dependencies: [
-                "Fakes", "LinuxNetwork", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRoute",
+                "AddressLiterals", "Fakes", "LinuxNetwork", "NetlinkReachability",
+                "NetlinkReachabilityTestKit", "NetlinkRoute",
                 "RoutingModel", "SystemSupport",
             ],
             path: "Tests/Compatibility/NetworkTests",
@@ -270,7 +306,8 @@ let package = Package(
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "NetlinkRecording",
                 "NetlinkRoute", "RoutingModel", "RoutingSimulation", "TestSupport",
             ],
             path: "Tests/Unit/RecordingTests",
@@ -280,7 +317,8 @@ let package = Package(
         .testTarget(
             name: "netflagsTests",
             dependencies: [
-                "NamespaceProbe", "netflags", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
+                "NamespaceProbe", "netflags", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording",
+                "NetlinkRoute",
                 "RoutingModel", "RoutingSimulation", "SystemSupport", "TestNamespaces", "TestSupport",
                 argumentParser,
             ],
@@ -314,7 +352,8 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CBaseline", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
+                "CBaseline", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
+                "RoutingModel",
                 "RoutingSimulation",
             ],
             path: "Benchmarks/Sources/benchmarks",

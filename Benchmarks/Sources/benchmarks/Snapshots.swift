@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
+internal import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 import NetlinkRoute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// Which differences follow from others.
 ///
@@ -109,7 +110,7 @@ struct DifferenceLinks {
             }
         case .nexthop(let change):
             guard let id = change.latest?.id else { return }
-            let groups = (old.nexthopGroups[id] ?? []).union(new.nexthopGroups[id] ?? [])
+            let groups = old.groups(ofNexthop: id).union(new.groups(ofNexthop: id))
             let objects = groups.union([id])
             let concerned = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
             tryOut(index, change, (concerned, concerned), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
@@ -236,9 +237,9 @@ extension NetworkSnapshot {
     /// The same network with these routes and no others: a change of it costs no copy of whole tables.
     fileprivate func holding(_ routes: [Route]) -> NetworkSnapshot {
         var copy = self
-        (copy.routeTables, copy.pool) = (RouteTables(), RouteAttributePool())
+        copy.removeRoutes()
         for (place, routes) in Dictionary(grouping: routes, by: PrefixInTable.init) {
-            copy.setRoutes(routes, place.prefix, table: place.table)
+            copy.setRoutes(routes, place)
         }
         return copy
     }

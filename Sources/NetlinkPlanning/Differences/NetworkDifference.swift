@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
+package import RoutingSimulation
 
 /// One thing in which two states of a network differ.
 package enum NetworkDifference: Hashable, Sendable {
@@ -115,18 +116,6 @@ extension LinkFlags {
 }
 
 extension Route {
-    /// The route without its state and lifetime.
-    var identity: Route {
-        var route = self
-        route.expires = nil
-        route.flags = 0
-        for index in route.nexthops.indices {
-            route.nexthops[index].flags.formIntersection(.onLink)
-            route.nexthops[index].gatewayScope = .unnoted
-        }
-        return route
-    }
-
     /// The route with as much of its state as a lookup reads: whether its nexthops work, and whether its lifetime
     /// is over.
     var counted: Route {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
+package import RoutingSimulation
 
 extension NetworkSnapshot {
     /// Lists everything in which a newer state of the same network differs.
@@ -127,7 +128,7 @@ extension Neighbour.Key: Comparable {
 
 extension AddressBook.Key: Comparable {
     /// Orders by interface, then by address and subnet.
-    static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         let leftKey = (left.interface, left.address, left.subnet ?? 0)
         return leftKey < (right.interface, right.address, right.subnet ?? 0)
     }

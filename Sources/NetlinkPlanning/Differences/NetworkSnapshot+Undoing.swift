@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
+package import RoutingSimulation
 
 // Takes differences back. Nothing is derived: what was not asked for stays as it is.
 
@@ -16,7 +17,7 @@ extension NetworkSnapshot {
         for difference in differences {
             switch difference {
             case .link(let change):
-                if let index = change.latest?.index { links[index] = change.old }
+                if let index = change.latest?.index { setLink(index, change.old) }
             case .address(let change):
                 if let new = change.new { removeAddress(new) }
                 if let old = change.old { insertAddress(old) }
@@ -36,7 +37,6 @@ extension NetworkSnapshot {
         settings.fill(from: older.settings)
         for (place, changes) in routes { undo(changes, at: place, older) }
         if !rules.isEmpty { undo(rules, older) }
-        updateProgram()
     }
 
     /// Takes changes of the routes of one prefix back.
@@ -50,17 +50,16 @@ extension NetworkSnapshot {
         let kept = routes(to: place.prefix, table: place.table).filter { !gone.contains($0.identity) }
         let result = kept.restoring(
             back, of: older.routes(to: place.prefix, table: place.table), by: \.identity)
-        setRoutes(result, place.prefix, table: place.table)
+        setRoutes(result, place)
     }
 
     /// Takes added and removed rules back.
     private mutating func undo(_ changes: [NetworkDifference.Change<Rule>], _ older: NetworkSnapshot) {
-        for rule in changes.compactMap(\.new) { ruleLists[rule.family].remove(rule) }
+        let gone = Set(changes.compactMap(\.new))
         for family in IPAddress.Family.allCases {
             let back = changes.compactMap(\.old).filter { $0.family == family }
-            let rules = ruleLists[family].all.restoring(back, of: older.ruleLists[family].all, by: \.self)
-            ruleLists[family] = RuleList()
-            for rule in rules { ruleLists[family].insert(rule) }
+            let kept = rules(family).filter { !gone.contains($0) }
+            setRules(kept.restoring(back, of: older.rules(family), by: \.self), family)
         }
     }
 }
@@ -109,7 +108,8 @@ extension NetworkSnapshot {
         guard map.contains(where: { $0.key != $0.value }) else { return (self, map) }
         var copy = NetworkSnapshot()
         (copy.clock, copy.kernel, copy.askingUser) = (clock, kernel, askingUser)
-        (copy.settings, copy.ruleLists) = (settings, ruleLists)
+        copy.settings = settings
+        for family in IPAddress.Family.allCases { copy.setRules(rules(family), family) }
         func mapped(_ index: UInt32) -> UInt32 { map[index] ?? index }
         func mapped(_ nexthop: Nexthop) -> Nexthop {
             var nexthop = nexthop
@@ -120,11 +120,11 @@ extension NetworkSnapshot {
             link.index = mapped(link.index)
             if !link.lowerIsForeign { link.lower = link.lower.map(mapped) }
             link.master = link.master.map(mapped)
-            copy.links[link.index] = link
+            copy.setLink(link.index, link)
         }
         for var address in addresses {
             address.interfaceIndex = mapped(address.interfaceIndex)
-            copy.addressBook.insert(address)
+            copy.insertAddress(address)
         }
         copy.neighbours = neighbours.map { neighbours in
             neighbours.values.reduce(into: [:]) { result, neighbour in
@@ -143,9 +143,8 @@ extension NetworkSnapshot {
                 route.nexthops = route.nexthops.map(mapped)
                 return route
             }
-            copy.setRoutes(routes, chain[0].destination, table: chain[0].table)
+            copy.setRoutes(routes, PrefixInTable(chain[0]))
         }
-        copy.updateProgram()
         return (copy, map)
     }
 

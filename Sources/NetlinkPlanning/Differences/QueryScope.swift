@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// The part of a network that the answers to some queries can depend on.
 ///
@@ -23,9 +24,7 @@ struct QueryScope {
         addresses = Set(queries.flatMap { [$0.destination, $0.source] }.compactMap { $0?.withoutZone })
         var open = queries.map(\.outputInterface)
         for state in states {
-            for route in addresses.flatMap({
-                state.chains(over: $0, inTables: state.routeTables.numbers).joined()
-            }) {
+            for route in addresses.flatMap(state.routes(over:)) {
                 tables.insert(route.table)
                 open += route.nexthops.map(\.interfaceIndex)
                 guard route.nexthopID != 0 else { continue }
@@ -64,7 +63,7 @@ struct QueryScope {
     private func contains(_ rule: Rule) -> Bool {
         if case .lookup(let table) = rule.action, !rule.isL3MDev, !tables.contains(table) { return false }
         return queries.contains { query in
-            states.contains { SnapshotLookup.canSelect(query, rule, in: $0) }
+            states.contains { $0.canSelect(query, by: rule) }
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
+internal import RoutingSimulation
 
 /// Searches the smallest subset that has a property.
 ///

@@ -2,6 +2,7 @@
 
 internal import Glibc
 public import NetlinkReachability
+public import NetlinkRecording
 internal import RoutingModel
 package import RoutingSimulation
 internal import SystemSupport
@@ -33,12 +34,6 @@ public struct NetworkState: Sendable {
     package init(_ recorded: RecordedRouting) {
         self.recorded = recorded
         host = HostState(recorded.routing)
-    }
-
-    /// The network of a simulated host.
-    package init(_ host: HostState) {
-        recorded = RecordedRouting(host.routing)
-        self.host = host
     }
 
     /// The network of a recording at an instant.

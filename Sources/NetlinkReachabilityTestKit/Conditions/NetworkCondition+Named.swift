@@ -37,7 +37,7 @@ extension NetworkCondition {
         try host.addInterface("wwan0", .cellular)
         try host.addAddress("198.51.100.2", prefixLength: 30, to: "wwan0")
         try host.addRoute(SimulatedRoute(to: .allV4, through: "wwan0", metric: 700))
-        host.names.servers = ["198.51.100.1"]
+        host.names.servers = [IPAddress(198, 51, 100, 1)]
         host.names.others = .addresses(internet4)
     }
 
@@ -50,8 +50,8 @@ extension NetworkCondition {
         try host.addInterface("wg0", .wireGuard)
         try host.addAddress("198.51.100.2", prefixLength: 32, to: "wg0")
         try host.addRoute(SimulatedRoute(to: .allV4, through: "wg0", table: 51_820))
-        try host.apply(NetworkState.Change("rule add pref 32765 not fwmark 0xca6c table 51820"))
-        try host.apply(NetworkState.Change("rule add pref 32764 table main suppress_prefixlength 0"))
+        try host.apply("rule add pref 32765 not fwmark 0xca6c table 51820")
+        try host.apply("rule add pref 32764 table main suppress_prefixlength 0")
         try host.setCarrier("wlan0", isPresent: false)
         host.names.others = .failing
     }
@@ -81,9 +81,9 @@ extension NetworkCondition {
     }
 
     /// 203.0.113.80, the IPv4 address of names.
-    static let internet4: IPAddress = "203.0.113.80"
+    static let internet4 = IPAddress(203, 0, 113, 80)
     /// 2001:db8:80::80, the IPv6 address of names.
-    static let internet6: IPAddress = "2001:db8:80::80"
+    static let internet6 = "2001:db8:80::80".simulatedAddress
 
     /// Creates a predefined condition; a test applies each of them.
     private static func named(
@@ -105,19 +105,19 @@ extension SimulatedHost {
     fileprivate mutating func addIPv4(
         _ name: String,
         _ kind: InterfaceKind,
-        _ address: IPAddress,
+        _ address: some SimulatedAddress,
         metric: UInt32
     ) throws(SimulationError) {
         try addInterface(name, kind)
         try addAddress(address, prefixLength: 24, to: name)
         try addRoute(.default(via: "192.0.2.1", through: name, metric: metric))
-        names.servers.append("192.0.2.1")
+        names.servers.append(IPAddress(192, 0, 2, 1))
     }
 
     fileprivate mutating func addIPv6(_ name: String) throws(SimulationError) {
         try addAddress("2001:db8::2", prefixLength: 64, to: name)
         try addRoute(.default(via: "fe80::1", through: name))
-        names.servers.append("2001:db8::1")
+        names.servers.append("2001:db8::1".simulatedAddress)
     }
 
     fileprivate mutating func addWiFi() throws(SimulationError) {

@@ -23,11 +23,12 @@ extension SimulatedHost {
     /// - Throws: ``SimulationError`` when the prefix is longer than the address, or the interface does not exist or
     ///   already has the address.
     public mutating func addAddress(
-        _ address: IPAddress,
+        _ address: some SimulatedAddress,
         prefixLength: Int,
         to interface: String,
-        peer: IPAddress? = nil
+        peer: (any SimulatedAddress)? = nil
     ) throws(SimulationError) {
+        let (address, peer) = (address.simulatedAddress, peer?.simulatedAddress)
         let index = try index(of: interface)
         guard (0...address.family.bitWidth).contains(prefixLength) else {
             throw SimulationError(
@@ -62,11 +63,12 @@ extension SimulatedHost {
     ///   - interface: The interface's name.
     /// - Throws: ``SimulationError`` when the interface does not exist or does not have the address.
     public mutating func removeAddress(
-        _ address: IPAddress,
+        _ address: some SimulatedAddress,
         prefixLength: Int? = nil,
         from interface: String
     ) throws(SimulationError) {
-        let request = HostChange.AddressRequest(device: interface, address: address, length: prefixLength)
+        let request = HostChange.AddressRequest(
+            device: interface, address: address.simulatedAddress, length: prefixLength)
         try make(.address(.delete, request))
     }
 }

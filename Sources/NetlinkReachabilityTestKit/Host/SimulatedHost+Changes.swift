@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-public import NetlinkRecording
 internal import RoutingModel
 internal import RoutingSimulation
 
@@ -9,15 +8,22 @@ extension SimulatedHost {
     /// Makes a change in the words of ip(8), such as a policy rule or a multipath route.
     ///
     /// ```swift
-    /// try host.apply(NetworkState.Change("rule add not fwmark 0xca6c table 51820 pref 100"))
+    /// try host.apply("rule add not fwmark 0xca6c table 51820 pref 100")
     /// ```
     ///
-    /// It is the change that `NetworkState` and `netflags what-if` try, with the same side effects.
+    /// Known are the words that `netflags what-if` knows, with the same side effects.
     ///
-    /// - Parameter change: The change.
-    /// - Throws: ``SimulationError`` when the kernel would refuse the change, or it is not known what it does.
-    public mutating func apply(_ change: NetworkState.Change) throws(SimulationError) {
-        for action in change.change.actions { try make(action) }
+    /// - Parameter change: The words, with or without `ip` before them.
+    /// - Throws: ``SimulationError`` when the words are not known, the kernel would refuse the change, or it is not
+    ///   known what it does.
+    public mutating func apply(_ change: String) throws(SimulationError) {
+        let actions: [HostChange.Action]
+        do {
+            actions = try HostChange(change).actions
+        } catch {
+            throw SimulationError(.refused, "\"\(change)\": \(error.message)")
+        }
+        for action in actions { try make(action) }
     }
 
     /// Makes a change and what follows from it.

@@ -42,8 +42,8 @@ public struct SimulatedNames: Hashable, Sendable {
                     message: "the simulated resolver cannot run")))
 
         /// The name has these addresses, in this order.
-        public static func addresses(_ addresses: IPAddress...) -> Answer {
-            Answer(result: .success(.addresses(addresses)))
+        public static func addresses(_ addresses: any SimulatedAddress...) -> Answer {
+            Answer(result: .success(.addresses(addresses.map(\.simulatedAddress))))
         }
     }
 

@@ -41,12 +41,12 @@ public struct SimulatedRoute: Hashable, Sendable {
 
         /// Creates a nexthop.
         public init(
-            via gateway: IPAddress? = nil,
+            via gateway: (any SimulatedAddress)? = nil,
             through interface: String? = nil,
             weight: Int = 1,
             isOnLink: Bool = false
         ) {
-            self.gateway = gateway
+            self.gateway = gateway?.simulatedAddress
             self.interface = interface
             self.weight = weight
             self.isOnLink = isOnLink
@@ -83,8 +83,8 @@ public struct SimulatedRoute: Hashable, Sendable {
     ///   - isOnLink: Whether the gateway is taken to be on the link without an address of its subnet.
     ///   - lifetime: The lifetime, for IPv6; `nil` for a permanent route.
     public init(
-        to destination: IPPrefix,
-        via gateway: IPAddress? = nil,
+        to destination: some SimulatedPrefix,
+        via gateway: (any SimulatedAddress)? = nil,
         through interface: String? = nil,
         kind: Kind = .unicast,
         metric: UInt32? = nil,
@@ -92,7 +92,7 @@ public struct SimulatedRoute: Hashable, Sendable {
         isOnLink: Bool = false,
         lifetime: Duration? = nil
     ) {
-        self.destination = destination
+        self.destination = destination.simulatedPrefix
         self.kind = kind
         let nexthop = Nexthop(via: gateway, through: interface, isOnLink: isOnLink)
         nexthops = gateway == nil && interface == nil ? [] : [nexthop]
@@ -110,13 +110,14 @@ public struct SimulatedRoute: Hashable, Sendable {
     ///   - lifetime: The lifetime, for IPv6; `nil` for a permanent route.
     /// - Returns: The route.
     public static func `default`(
-        via gateway: IPAddress,
+        via gateway: some SimulatedAddress,
         through interface: String? = nil,
         metric: UInt32? = nil,
         lifetime: Duration? = nil
     ) -> SimulatedRoute {
         SimulatedRoute(
-            to: gateway.family == .v4 ? .allV4 : .allV6, via: gateway, through: interface, metric: metric,
+            to: gateway.simulatedAddress.family == .v4 ? IPPrefix.allV4 : .allV6, via: gateway,
+            through: interface, metric: metric,
             lifetime: lifetime)
     }
 }

@@ -90,15 +90,9 @@ public final class SimulatedNetwork: Sendable {
     /// The present state of the network.
     public var host: SimulatedHost { state.withLock { $0.host } }
 
-    /// The network as a state on which changes are tried: this network stays as it is.
-    ///
-    /// ```swift
-    /// let after = try network.networkState.applying([NetworkState.Change("link set eth0 down")])
-    /// ```
-    public var networkState: NetworkState {
-        state.withLock { state in
-            state.recorded.map { NetworkState($0) } ?? NetworkState(state.host.state)
-        }
+    /// The tables of the host; of a network that plays a recording, those of the recording at this instant.
+    package var tables: RecordedRouting {
+        state.withLock { $0.recorded ?? RecordedRouting($0.host.state.routing) }
     }
 
     /// The number of handles and loops that receive changes; a path monitor counts as one with all its loops.

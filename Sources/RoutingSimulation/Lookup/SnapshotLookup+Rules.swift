@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 // Policy rules: `fib_rules_lookup` and `fib_rule_match` in the kernel.
 
@@ -34,17 +34,6 @@ extension SnapshotLookup {
         return .hit(suppressed)
     }
 
-    /// Whether a rule can select the packet of a query: with one of the sources that it can get, and whatever the
-    /// snapshot does not hold.
-    static func canSelect(_ query: RouteQuery, _ rule: Rule, in snapshot: NetworkSnapshot) -> Bool {
-        guard rule.family == query.destination.family else { return false }
-        if rule.source != nil, query.source == nil { return true }
-        var lookup = SnapshotLookup(snapshot, query)
-        lookup.bindToVRF()
-        let matches = try? lookup.matches(rule)
-        return matches ?? true || !lookup.consulted.isEmpty
-    }
-
     /// Whether an IPv6 route that a rule suppressed is used when no later rule finds another.
     ///
     /// Linux 5.10 does (`fib6_rule_lookup` keeps the result of the last table), Linux 6.1 does not.
@@ -53,12 +42,12 @@ extension SnapshotLookup {
     }
 
     /// `l3mdev_update_flow`: a query that is bound to a VRF uses its table, whose nexthops use its ports.
-    private mutating func bindToVRF() {
+    fileprivate mutating func bindToVRF() {
         vrf = snapshot.vrf(ofInterface: query.outputInterface)
         outputInterface = vrf?.index == query.outputInterface ? 0 : query.outputInterface
     }
 
-    private mutating func matches(_ rule: Rule) throws(ReachabilityError) -> Bool {
+    fileprivate mutating func matches(_ rule: Rule) throws(ReachabilityError) -> Bool {
         let isSelected =
             matchesInterfaces(rule) && matchesFlow(rule) && matchesAddresses(rule) && matchesUser(rule)
         if isSelected, asksForSource(rule) {
@@ -161,5 +150,18 @@ extension RouteQuery {
     /// IPv4 ignores the upper three bits (IPTOS_RT_MASK), both families ignore the two of ECN.
     var comparedTypeOfService: UInt8 {
         typeOfService & (destination.family == .v4 ? 0x1c : 0xfc)
+    }
+}
+
+extension NetworkSnapshot {
+    /// Whether a rule can select the packet of a query: with one of the sources that it can get, and whatever the
+    /// snapshot does not hold.
+    package func canSelect(_ query: RouteQuery, by rule: Rule) -> Bool {
+        guard rule.family == query.destination.family else { return false }
+        if rule.source != nil, query.source == nil { return true }
+        var lookup = SnapshotLookup(self, query)
+        lookup.bindToVRF()
+        let matches = try? lookup.matches(rule)
+        return matches ?? true || !lookup.consulted.isEmpty
     }
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 /// The addresses of all interfaces, in the order of their messages.
 ///
 /// Changes of an address take constant time.
-struct AddressBook: Sendable {
+package struct AddressBook: Sendable {
     /// What makes it the same address.
     ///
     /// An interface has an IPv6 address once; the same IPv4 address can have several subnets.
-    struct Key: Hashable {
-        let interface: UInt32
-        let address: IPAddress
-        let subnet: UInt8?
+    package struct Key: Hashable {
+        package let interface: UInt32
+        package let address: IPAddress
+        package let subnet: UInt8?
         let peer: IPAddress?
 
-        init(_ address: InterfaceAddress) {
+        /// The identity of an address.
+        package init(_ address: InterfaceAddress) {
             let isIPv4 = address.address.family == .v4
             interface = address.interfaceIndex
             self.address = address.address

@@ -71,41 +71,6 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Adds an address to the interface's, and changes nothing else.
-    mutating func insertAddress(_ address: InterfaceAddress) {
-        if !isOwned(address) { noteScope(.link, ofGateway: address) }
-        addressBook.insert(address)
-    }
-
-    /// Removes an address from the interface's, and changes nothing else.
-    mutating func removeAddress(_ address: InterfaceAddress) {
-        addressBook.remove(address)
-        if !isOwned(address) { noteScope(.host, ofGateway: address) }
-    }
-
-    private func isOwned(_ address: InterfaceAddress) -> Bool {
-        addressBook.contains(address.address, ofInterface: address.interfaceIndex)
-    }
-
-    /// Notes what an address was to the nexthops that have it as their gateway, before that changes.
-    private mutating func noteScope(_ scope: GatewayScope, ofGateway address: InterfaceAddress) {
-        guard address.address.family == .v4 else { return }
-        func note(_ nexthop: inout Nexthop) {
-            guard nexthop.gateway == address.address, nexthop.interfaceIndex == address.interfaceIndex else {
-                return
-            }
-            if nexthop.gatewayScope == .unnoted { nexthop.gatewayScope = scope }
-        }
-        for id in nexthopsVia[address.address] ?? [] {
-            guard case .single(var nexthop)? = nexthopObjects[id]?.kind else { continue }
-            note(&nexthop)
-            nexthopObjects[id] = NexthopObject(id: id, kind: .single(nexthop))
-        }
-        pool.update(pool.index[.via(address.address)]) { route in
-            for index in route.nexthops.indices { note(&route.nexthops[index]) }
-        }
-    }
-
     // MARK: Nexthop objects
 
     private mutating func apply(_ nexthop: NexthopObject) {
@@ -143,17 +108,8 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Stores or removes a nexthop object, and updates the groups of each member.
-    mutating func setNexthop(_ id: UInt32, _ nexthop: NexthopObject?) {
-        for member in nexthopObjects[id]?.members ?? [] { nexthopGroups.remove(id, at: member.id) }
-        if let gateway = nexthopObjects[id]?.gateway4 { nexthopsVia.remove(id, at: gateway) }
-        nexthopObjects[id] = nexthop
-        if let gateway = nexthop?.gateway4 { nexthopsVia[gateway, default: []].insert(id) }
-        for member in nexthop?.members ?? [] { nexthopGroups[member.id, default: []].insert(id) }
-    }
-
     /// The nexthops of a nexthop object; none for a blackhole, `nil` where it or a member is not known.
-    func nexthops(ofObject id: UInt32) -> [Nexthop]? {
+    package func nexthops(ofObject id: UInt32) -> [Nexthop]? {
         switch nexthopObjects[id]?.kind {
         case .single(let nexthop): return [nexthop]
         case .blackhole: return []
@@ -170,21 +126,5 @@ extension NetworkSnapshot {
             return nexthops
         case .forwarding, nil: return nil
         }
-    }
-}
-
-extension NexthopObject {
-    /// The IPv4 gateway of a single nexthop; `nil` for anything else.
-    fileprivate var gateway4: IPAddress? {
-        guard case .single(let nexthop) = kind, let gateway = nexthop.gateway, gateway.family == .v4 else {
-            return nil
-        }
-        return gateway
-    }
-
-    /// The members of a group; none for anything else.
-    fileprivate var members: [Member] {
-        guard case .group(let members) = kind else { return [] }
-        return members
     }
 }

@@ -11,7 +11,7 @@ extension NetworkSnapshot {
     }
 
     /// The route with the identity of another one; `nil` when it is not there.
-    func route(like other: Route) -> Route? {
+    package func route(like other: Route) -> Route? {
         let entries = routeTables.entries(other.destination, table: other.table)
         let found = pool.candidates(like: other).first(in: entries[...]) { pool[$0].isSame(as: other) }
         return found.flatMap { routes(other.destination, [entries[$0]]).first }
@@ -68,22 +68,8 @@ extension NetworkSnapshot {
         return number
     }
 
-    /// Gives a prefix and table these routes, in the kernel's order; those of one place keep theirs.
-    mutating func setRoutes(_ routes: [Route], _ prefix: IPPrefix, table: UInt32) {
-        let old = routeTables.entries(prefix, table: table)
-        let new = routes.map { route in
-            (
-                key: route.orderKey,
-                entry: RouteEntry(
-                    attributes: pool.retain(route), expiry: RouteEntry.expiry(route.expires, clock))
-            )
-        }
-        for entry in old { pool.release(entry.attributes) }
-        let order = new.indices.sorted { (new[$0].key, $0) < (new[$1].key, $1) }
-        store(order.map { new[$0].entry }, prefix, table: table)
-    }
-
-    private mutating func store(_ chain: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
+    /// Stores the entries of a prefix and table, in the kernel's order.
+    mutating func store(_ chain: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
         let tableCount = routeTables.tables.count
         routeTables.set(chain, prefix, table: table)
         if routeTables.tables.count != tableCount { updateProgram() }

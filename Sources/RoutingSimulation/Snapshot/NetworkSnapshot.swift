@@ -25,7 +25,7 @@ package struct NetworkSnapshot: Sendable {
     /// The nexthop objects by number.
     package internal(set) var nexthopObjects: [UInt32: NexthopObject] = [:]
     /// The rules of both families, IPv4 first, each family's in the kernel's order.
-    package var rules: [Rule] { ruleLists[.v4].all + ruleLists[.v6].all }
+    package var rules: [Rule] { rules(.v4) + rules(.v6) }
 
     /// The time in the kernel's ticks (1/100 s) from an arbitrary start, for the lifetimes of routes.
     ///
@@ -79,7 +79,7 @@ extension NetworkSnapshot {
     }
 
     /// Calls the body with the routes of each prefix of each table.
-    func forEachChain(_ body: ([Route]) -> Void) {
+    package func forEachChain(_ body: ([Route]) -> Void) {
         for table in routeTables.tables {
             table.forEachEntry { prefix, chain in body(routes(prefix, chain.entries)) }
         }
@@ -101,6 +101,17 @@ extension NetworkSnapshot {
             return matches.filter { $0.length == length }.map { routes(prefix, $0.value.entries) }
         }.joined()
     }
+
+    /// The routes of all tables whose prefix covers an address.
+    package func routes(over address: IPAddress) -> [Route] {
+        Array(chains(over: address, inTables: routeTables.numbers).joined())
+    }
+
+    /// The nexthop groups that have a nexthop object as a member.
+    package func groups(ofNexthop id: UInt32) -> Set<UInt32> { nexthopGroups[id] ?? [] }
+
+    /// The rules of a family, in the kernel's order.
+    package func rules(_ family: IPAddress.Family) -> [Rule] { ruleLists[family].all }
 
     /// The destinations of the routes through an interface.
     func destinations(through index: UInt32, _ family: IPAddress.Family) -> [IPPrefix] {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 /// A prefix of a table: the place of routes that are ordered among themselves.
-struct PrefixInTable: Hashable {
-    let prefix: IPPrefix
-    let table: UInt32
+package struct PrefixInTable: Hashable {
+    /// The prefix.
+    package let prefix: IPPrefix
+    /// The number of the table.
+    package let table: UInt32
 }
 
 extension PrefixInTable {
-    init(_ route: Route) {
+    /// The place of a route.
+    package init(_ route: Route) {
         self.init(prefix: route.destination, table: route.table)
     }
 }

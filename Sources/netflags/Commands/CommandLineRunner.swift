@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import CCommandLine
+import NetlinkPlanning
 import NetlinkRecording
 
 /// The entry point of the process: parses the arguments and runs the command that they name.

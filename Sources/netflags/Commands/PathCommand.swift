@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Dispatch
+import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 import SystemSupport

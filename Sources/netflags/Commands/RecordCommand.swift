@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import NetlinkPlanning
 import NetlinkRecording
 import RoutingModel
 

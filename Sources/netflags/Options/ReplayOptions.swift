@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NetlinkPlanning
 import NetlinkRecording
 
 /// The options of commands that evaluate the live kernel, or a recording at an instant.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NetlinkPlanning
 import NetlinkRecording
 
 /// A wrong command line, or a wrong value of an option.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 import RoutingModel

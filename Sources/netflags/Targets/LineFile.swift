@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkPlanning
 import NetlinkRecording
 
 /// A file with a statement a line, or standard input.

@@ -263,7 +263,7 @@ struct NWPathMonitorTests {
 
     @Test func `gateways are endpoints, a link-local one on its interface`() throws {
         host.setDefault(2, via: IPAddress(192, 0, 2, 254))
-        host.setDefault(2, via: IPAddress("fe80::1"))
+        host.setDefault(2, via: try #require(IPAddress("fe80::1")))
         let gateways = makeMonitor().currentPath.gateways
         #expect(gateways.map { "\($0)" } == ["192.0.2.254:0", "fe80::1%eth0.0"])
         #expect(gateways.first == .hostPort(host: "192.0.2.254", port: 0))

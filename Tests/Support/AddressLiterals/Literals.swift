@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import NetlinkReachability
+public import RoutingModel
 
-// A test names its addresses in its source, where a malformed one is a mistake of the test.
+// The tests of this package name their addresses in their source, where a malformed one is a mistake of the test. The
+// test kit does not do this to the tests of others, where `IPAddress("nonsense")` stays `nil`.
 
 extension IPAddress: ExpressibleByStringLiteral {
     /// Creates an address from a literal, such as `"192.0.2.7"`.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import RoutingModel
-import RoutingSimulation
+package import RoutingModel
+package import RoutingSimulation
 
 /// A host with `lo` (1), `eth0` (2) and `eth1` (3), all up, the rules that every host starts with, and known
 /// neighbours.
-func makeHost(_ changes: NetworkChange..., knowsNeighbours: Bool = true) -> NetworkSnapshot {
+package func makeHost(_ changes: NetworkChange..., knowsNeighbours: Bool = true) -> NetworkSnapshot {
     var snapshot = NetworkSnapshot()
     let loopback: LinkFlags = [.up, .running, .lowerUp, .loopback]
     snapshot.apply(
@@ -35,7 +35,7 @@ func makeHost(_ changes: NetworkChange..., knowsNeighbours: Bool = true) -> Netw
 
 extension NetworkChange {
     /// A unicast route through a gateway, or onto the link.
-    static func route(
+    package static func route(
         _ prefix: String,
         via gateway: String? = nil,
         dev interface: UInt32,
@@ -48,7 +48,7 @@ extension NetworkChange {
     }
 
     /// A route with these nexthops.
-    static func route(
+    package static func route(
         _ prefix: String,
         nexthops: [Nexthop],
         metric: UInt32 = 0,
@@ -61,7 +61,7 @@ extension NetworkChange {
     }
 
     /// A rule.
-    static func rule(
+    package static func rule(
         _ family: IPAddress.Family,
         _ priority: UInt32,
         _ action: Rule.Action,
@@ -72,7 +72,7 @@ extension NetworkChange {
         return .rule(rule)
     }
 
-    static func parsed(_ prefix: String) -> IPPrefix {
+    package static func parsed(_ prefix: String) -> IPPrefix {
         guard let prefix = IPPrefix(prefix) else { preconditionFailure("\(prefix) is not a prefix") }
         return prefix
     }
@@ -80,7 +80,7 @@ extension NetworkChange {
 
 extension NetworkSnapshot {
     /// The answer in a word: the way, the errno, or the reason why it is undecided.
-    func way(
+    package func way(
         _ destination: String,
         dev interface: UInt32 = 0,
         from source: String? = nil,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NetlinkPlanning
 internal import NetlinkReachability
 internal import NetlinkRecording
 internal import RoutingModel

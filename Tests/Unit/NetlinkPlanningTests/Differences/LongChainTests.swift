@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
+import Fakes
+import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing
 
+@testable import NetlinkPlanning
 @testable import RoutingSimulation
 
 /// Very many routes of one prefix, with every placement, against a plain list of them.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import RoutingModel
 import TestSupport
 import Testing
 
+@testable import NetlinkPlanning
 @testable import RoutingSimulation
 
 struct NetworkComparisonTests {

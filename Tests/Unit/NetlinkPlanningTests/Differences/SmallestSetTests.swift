@@ -4,6 +4,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
+@testable import NetlinkPlanning
 @testable import RoutingSimulation
 
 struct SmallestSetTests {

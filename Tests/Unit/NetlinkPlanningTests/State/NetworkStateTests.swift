@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
+import NetlinkPlanning
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import NetlinkRecording
@@ -23,20 +25,20 @@ struct NetworkStateTests {
     {
         let network = try Self.network()
         let targets = [ReachabilityTarget.defaultPath, .address(IPAddress(192, 0, 2, 9))]
-        let before = network.networkState
+        let before = NetworkState(network.tables)
         let after = try before.applying([NetworkState.Change("link set eth0 down")])
         func gateways(_ state: NetworkState) -> [String?] {
             state.answers(for: targets).map { try? $0.get().gateway?.description }
         }
         #expect(gateways(before) == ["192.0.2.1", nil])
         #expect(gateways(after) == ["198.51.100.1", "198.51.100.1"])
-        #expect(gateways(network.networkState) == gateways(before))
+        #expect(gateways(NetworkState(network.tables)) == gateways(before))
         try network.change { try $0.setDown("eth0") }
-        #expect(gateways(network.networkState) == gateways(after))
+        #expect(gateways(NetworkState(network.tables)) == gateways(after))
     }
 
     @Test func `a refusal names the change, and has the errno of the kernel`() throws {
-        let state = try Self.network().networkState
+        let state = NetworkState(try Self.network().tables)
         let change = try NetworkState.Change("route add default via 192.0.2.7")
         #expect(throws: NetworkState.Refusal.self) { try state.applying([change]) }
         do throws(NetworkState.Refusal) {
@@ -99,7 +101,7 @@ struct NetworkStateTests {
         let expectations = try ["default via 192.0.2.1 from 192.0.2.2", "192.0.2.9 dev eth0"].map {
             try NetworkState.Expectation($0)
         }
-        let state = try Self.network().networkState
+        let state = NetworkState(try Self.network().tables)
         #expect(state.verdicts(on: expectations) == [.holds, .holds])
         let after = try state.applying([NetworkState.Change("link set eth0 down")])
         let reasons = after.verdicts(on: expectations).map { $0.reason ?? "holds" }
@@ -117,7 +119,7 @@ struct NetworkStateTests {
             }
         }
         func verdict(_ line: String) throws -> NetworkState.Expectation.Verdict {
-            network.networkState.verdicts(on: [try NetworkState.Expectation(line)])[0]
+            NetworkState(network.tables).verdicts(on: [try NetworkState.Expectation(line)])[0]
         }
         guard case .undetermined(let reason) = try verdict("2001:db8::9 from 2001:db8::2") else {
             Issue.record("decided")

@@ -87,13 +87,13 @@ struct KernelAgreementTests {
         try await compare("refusals")
         try host.ip("rule add to 192.0.2.0/24 prohibit pref 7")
         try network.change {
-            try $0.apply(NetworkState.Change("rule add to 192.0.2.0/24 prohibit pref 7"))
+            try $0.apply("rule add to 192.0.2.0/24 prohibit pref 7")
         }
         try await compare("a rule")
         try lose()
         try host.ip("rule del pref 7", "route add 203.0.113.128/25 dev eth0")
         try network.change { host in
-            try host.apply(NetworkState.Change("rule del pref 7"))
+            try host.apply("rule del pref 7")
             try host.addRoute(SimulatedRoute(to: "203.0.113.128/25", through: "eth0"))
         }
         try await compare("changes without a carrier")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import NetlinkRecording
@@ -57,8 +58,8 @@ struct SimulatedRouteTests {
     }
 
     @Test func `a change in the words of ip has its side effects`() throws {
-        try network.change { try $0.apply(NetworkState.Change("route add 10.0.0.0/8 via 198.51.100.1")) }
-        try network.change { try $0.apply(NetworkState.Change("link set eth1 down")) }
+        try network.change { try $0.apply("route add 10.0.0.0/8 via 198.51.100.1") }
+        try network.change { try $0.apply("link set eth1 down") }
         #expect(!network.host.routes.contains { $0.destination == "10.0.0.0/8" })
         #expect(network.host.interfaces.filter(\.isUp).map(\.name) == ["lo", "eth0"])
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
 import Dispatch
 import NetlinkReachability
 import NetlinkReachabilityTestKit

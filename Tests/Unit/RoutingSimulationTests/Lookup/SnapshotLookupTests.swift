@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
+import Fakes
 import RoutingModel
 import RoutingSimulation
 import Testing

@@ -4,7 +4,7 @@ import NetlinkReachability
 import NetlinkRecording
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkPlanning
 @testable import netflags
 
 struct DifferenceFormatTests {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 import RoutingModel
@@ -140,7 +141,7 @@ private struct HostileRun {
             guard let after = try? state.applying(changes) else { continue }
             compare(state, after, isPrediction: true, to: &buffer)
         }
-        compare(NetworkState(HostState()), state, isPrediction: false, to: &buffer)
+        compare(NetworkState(RecordedRouting(HostState().routing)), state, isPrediction: false, to: &buffer)
         return answers
     }
 

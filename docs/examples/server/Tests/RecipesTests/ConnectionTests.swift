@@ -23,8 +23,8 @@ struct ConnectionTests {
 
     private func ends(port: UInt16 = 40_000) throws -> NetworkConnection {
         try NetworkConnection(
-            transport: .tcp, local: "192.0.2.2", localPort: port,
-            remote: "198.51.100.7", remotePort: 443)
+            transport: .tcp, local: IPAddress(192, 0, 2, 2), localPort: port,
+            remote: IPAddress(198, 51, 100, 7), remotePort: 443)
     }
 
     private func replaceLease() throws {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+extension Route {
+    /// The route without its state and lifetime.
+    package var identity: Route {
+        var route = self
+        route.expires = nil
+        route.flags = 0
+        for index in route.nexthops.indices {
+            route.nexthops[index].flags.formIntersection(.onLink)
+            route.nexthops[index].gatewayScope = .unnoted
+        }
+        return route
+    }
+}
