@@ -22,9 +22,13 @@ extension HostState {
         guard snapshot.routeTables.index(ofTable: table, flush.family) != nil else {
             throw .unknown("the table \(table) holds no route, and whether the kernel has it is not recorded")
         }
-        for route in snapshot.routes(ofTable: table, flush.family) where flush.takes(route, index) {
-            remove(route)
+        let meant = snapshot.routes(ofTable: table, flush.family).filter { flush.takes($0, index) }
+        // Flushing sends each route back as it was dumped, with the nexthop beside the object: `rtm_to_fib_config`.
+        guard flush.family == .v6 || meant.allSatisfy({ $0.nexthopID == 0 }) else {
+            throw .unknown(
+                "the kernel refuses to flush IPv4 routes through nexthop objects: delete each of them")
         }
+        for route in meant { remove(route) }
     }
 
     /// Removes the rules of a family but those of the priority 0.

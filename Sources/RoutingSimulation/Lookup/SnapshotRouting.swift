@@ -50,7 +50,8 @@ extension SnapshotRouting: RoutingSource {
     /// The entry with the nexthops that a packet can take: several, where the kernel chooses one of them.
     ///
     /// A snapshot does not contain the hash by which it does. The source is that of the query or of the entry, else the
-    /// only one that the kernel can select, or the unspecified address for none; `nil` where it can select several.
+    /// only one that the kernel can select, or the unspecified address for none. Where it can select several, the
+    /// source is `nil`, or one of them if no router forwards packets from any of them.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
         guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
@@ -65,7 +66,12 @@ extension SnapshotRouting: RoutingSource {
             route.nexthops[index].gateway = nil
         }
         let none: IPAddress = query.destination.family == .v4 ? .anyV4 : .anyV6
-        return .route(route).with { $0.source = sources.count < 2 ? sources.first ?? none : nil }
+        let isOnlyLocal =
+            query.destination.family == .v6 && !query.destination.isLinkLocal
+            && sources.allSatisfy { $0.isLinkLocal || $0.isLoopback }
+        return .route(route).with {
+            $0.source = sources.count < 2 || isOnlyLocal ? sources.first ?? none : nil
+        }
     }
 
     /// Whether the kernel ignores a gateway and takes the destination to be on the link, as it does with an IPv4

@@ -36,7 +36,7 @@ enum ChangeException: String, CaseIterable {
         // An address that the default path leads to stands for it.
         if address == .anyV4 { address = IPAddress(198, 41, 0, 4) }
         if (live.gateway ?? predicted.gateway) != nil,
-            Self.isEntry(of: address, via: live.gateway ?? predicted.gateway),
+            Self.isEntry(of: address, via: live.gateway ?? predicted.gateway, from: live.source),
             live.gateway == nil || predicted.gateway == nil, live.interface == predicted.interface
         {
             self = .gatewayScope
@@ -45,9 +45,20 @@ enum ChangeException: String, CaseIterable {
         guard live.flags == predicted.flags else { return nil }
         let zone = address.zone.flatMap { zone in snapshot.links.values.first { $0.name == "\(zone)" } }
         let query = RouteQuery(destination: address.withoutZone, outputInterface: zone?.index ?? 0)
+        // Where routes are for certain sources, each address of the host is asked about.
+        let sources = snapshot.addresses.map(\.address).filter { $0.family == address.family }
+        let queries =
+            [query]
+            + sources.map { source in
+                var sourced = query
+                sourced.source = source
+                return sourced
+            }
         var other = predicted
         other.source = live.source
-        if !snapshot.openChoices(for: query).isEmpty, live.isPossible(in: snapshot, query) {
+        if queries.contains(where: {
+            !snapshot.openChoices(for: $0).isEmpty && live.isPossible(in: snapshot, $0)
+        }) {
             self = .open
         } else if other == live, predicted.source == nil {
             self = .source
@@ -65,9 +76,10 @@ enum ChangeException: String, CaseIterable {
 
 extension ChangeException {
     /// Whether the kernel's entry for an address has a gateway, whatever packets take.
-    private static func isEntry(of address: IPAddress, via gateway: String?) -> Bool {
+    private static func isEntry(of address: IPAddress, via gateway: String?, from source: String?) -> Bool {
         var query = RouteQuery(destination: address.withoutZone)
         query.wantsEntry = true
+        query.source = source.flatMap { IPAddress($0) }
         let entry = try? KernelRouting().answer(to: query).entry
         return entry?.nexthops.contains { $0.gateway?.family == .v4 && $0.gateway?.description == gateway }
             ?? false

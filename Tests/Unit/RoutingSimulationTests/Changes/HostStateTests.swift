@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
 import RoutingModel
 import Testing
 
@@ -285,5 +286,15 @@ struct HostStateTests {
         #expect(left() == ["10.0.0.9", "10.0.1.1", "10.0.1.8", "10.0.1.9"])
         try host.make(HostChange("link set eth0 down"))
         #expect(left() == ["10.0.1.1", "10.0.1.8", "10.0.1.9"])
+    }
+
+    /// `ip route flush table 100` ended with EINVAL.
+    @Test func `it is not known what a flush of IPv4 routes through nexthop objects leaves`() throws {
+        let nexthop = Nexthop(interfaceIndex: 2, gateway: IPAddress(10, 0, 0, 1))
+        var snapshot = try Self.host().snapshot
+        snapshot.apply(.nexthop(NexthopObject(id: 1, kind: .single(nexthop))))
+        var host = HostState(SnapshotRouting(snapshot))
+        try host.make(HostChange("route add 10.9.0.0/16 table 100 nhid 1"))
+        #expect(try Self.errno(of: "route flush table 100", on: host) == nil)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fakes
 import RoutingModel
 import RoutingSimulation
 import Testing
@@ -149,6 +150,24 @@ struct SnapshotIPv6CornerTests {
         #expect(host.way("2001:db8:e::1", dev: 2, from: "2001:db8:5::1") == "2001:db8:e::/48 link dev 3")
         #expect(host.way("2001:db8:f::1", dev: 3, from: "2001:db8:5::1") == "2001:db8:f::/48 link dev 2")
         #expect(host.way("2001:db8:a::1", dev: 3, from: "2001:db8:5::1") == "2001:db8:a::/48 link dev 3")
+    }
+
+    // MARK: Sources
+
+    /// With two link-local addresses the source was not known, and the packet was taken to be answered.
+    @Test func `of several addresses that no router forwards packets from, one is the source`() throws {
+        let addresses = (1...2).map { low in
+            NetworkChange.address(
+                InterfaceAddress(
+                    interfaceIndex: 2, address: IPAddress(v6High: 0xfe80 << 48, low: low), prefixLength: 64))
+        }
+        let host = makeHost(addresses[0], addresses[1], .route("::/0", via: "fe80::9", dev: 2))
+        func source(_ destination: IPAddress) throws(ReachabilityError) -> IPAddress? {
+            let answer = try SnapshotRouting(host).answer(to: RouteQuery(destination: destination).forPacket)
+            guard case .taken(let match) = answer else { return nil }
+            return match.source
+        }
+        #expect(try source(IPAddress(v6High: 0x2001_0db8 << 32, low: 1))?.isLinkLocal == true)
     }
 
     // MARK: Neighbours
