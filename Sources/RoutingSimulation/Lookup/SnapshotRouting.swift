@@ -141,13 +141,25 @@ extension SnapshotRouting: RoutingSource {
                 } else if let source = route.preferredSource {
                     [source]
                 } else {
-                    self.sources(
-                        for: query.destination, route.scope, through: nexthop.interfaceIndex,
-                        near: nexthop.gateway)
+                    scopes(of: route, through: nexthop).flatMap {
+                        self.sources(
+                            for: query.destination, $0, through: nexthop.interfaceIndex, near: nexthop.gateway
+                        )
+                    }
                 }
             for source in found where !sources.contains(source) { sources.append(source) }
         }
         return sources
+    }
+
+    /// The scopes that an IPv4 source address may have been selected for.
+    ///
+    /// The kernel keeps the source with the nexthop. A nexthop object selects it for its own scope when it is added.
+    /// After any address changes, the route that is used first selects it for its scope
+    /// (`fib_info_update_nhc_saddr`).
+    private func scopes(of route: Route, through nexthop: Nexthop) -> [RouteScope] {
+        guard route.destination.family == .v4, route.nexthopID != 0 else { return [route.scope] }
+        return [route.scope, nexthop.gateway == nil ? .host : .link]
     }
 
     /// The VRF of a socket whose packet leaves the VRF; `nil` for others.

@@ -95,6 +95,25 @@ struct SnapshotIPv4CornerTests {
         #expect(try Self.gateway(Self.host(.address(later), refreshed, route)) == nil)
     }
 
+    /// The kernel answered with the address of scope 200, which the scope of the route does not allow.
+    @Test func `the source of a route through a nexthop object is open where the scopes allow several`()
+        throws
+    {
+        let narrow = InterfaceAddress(
+            interfaceIndex: 2, address: IPAddress(172, 20, 2, 9), prefixLength: 32,
+            scope: RouteScope(rawValue: 200))
+        let nexthop = Nexthop(interfaceIndex: 2)
+        let query = RouteQuery(destination: IPAddress(198, 51, 100, 1))
+        func sources(_ id: UInt32) throws(ReachabilityError) -> [IPAddress] {
+            let route = NetworkChange.route("198.51.100.0/24", nexthops: [nexthop]) { $0.nexthopID = id }
+            let object = NetworkChange.nexthop(NexthopObject(id: 7, kind: .single(nexthop)))
+            let routing = SnapshotRouting(makeHost(.address(narrow), .address(Self.own), object, route))
+            return try routing.sourceAddresses(for: query, after: try routing.answer(to: query))
+        }
+        #expect(try sources(7) == [Self.own.address, narrow.address])
+        #expect(try sources(0) == [Self.own.address])
+    }
+
     // MARK: Addresses of several interfaces
 
     /// What `eth0` (2) or `eth1` (3) has, added at a time in 1/100 s.
