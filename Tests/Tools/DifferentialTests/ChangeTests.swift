@@ -23,7 +23,10 @@ struct ChangeTests {
         #expect(run.count("agreed") == count, "\(run.output)")
         // Most are accepted by the kernel, and each of those is asked about twenty addresses at least.
         #expect(run.count("targets") > 10 * count, "\(run.output)")
-        // What is marked or refused stays rare: about one answer of sixteen, of which most have only an open source.
-        #expect(run.count("exception") < run.count("targets") / 10, "\(run.output)")
+        // What is marked or refused stays rare. About one answer of fourteen has nothing open but its source: the
+        // networks have many addresses that fit alike, and scopes.
+        let sources = run.exceptions("source")
+        #expect(run.count("exception") - sources < run.count("targets") / 16, "\(run.output)")
+        #expect(sources < run.count("targets") / 10, "\(run.output)")
     }
 }

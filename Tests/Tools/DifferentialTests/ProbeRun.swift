@@ -36,6 +36,13 @@ struct ProbeRun {
         }
     }
 
+    /// The number in a line "exception NUMBER NAME".
+    func exceptions(_ name: String) -> Int {
+        let lines = output.split(separator: "\n").map { $0.split(separator: " ") }
+        return lines.first { $0.count == 3 && $0[0] == "exception" && $0[2] == name }.flatMap { Int($0[1]) }
+            ?? 0
+    }
+
     /// How many sockets of each kind of binding agreed.
     var kinds: [(name: String, count: Int)] {
         output.split(separator: "\n").compactMap { line in

@@ -56,7 +56,8 @@ extension NetworkGenerator {
         case 2:
             return [
                 .ip(
-                    "route add \(prefix) metric 51 nexthop via 10.0.\(number).2 dev v\(number) nexthop via 10.0.0.1 dev v0"
+                    "route add 172.16.0.0/12 metric 51 nexthop via 10.0.\(number).2 dev v\(number) "
+                        + "nexthop via 10.0.0.1 dev v0"
                 )
             ]
         default: return [.ip("route add \(prefix) via 10.0.\(number).2 dev v\(number) metric 52")]
