@@ -12,14 +12,33 @@ internal import SystemSupport
 /// monitor.start(queue: .main)
 /// ```
 ///
-/// A thin layer over `NetworkPathMonitor` of NetlinkReachability, which documents the guarantees. As on Apple's
-/// platforms, and unlike `NetworkPathMonitor`, a started monitor keeps itself until ``cancel()``: the handler is called
-/// although the program keeps no reference. Differences to Apple: a second start has no effect, the current path is
-/// correct before the start, and equal paths are not delivered twice.
+/// A thin layer over the path of NetlinkReachability, which documents the guarantees. As on Apple's platforms, and
+/// unlike an observation, a started monitor keeps itself until ``cancel()``: the handler is called although the program
+/// keeps no reference. Differences to Apple: a second start has no effect, the current path is correct before the start,
+/// and equal paths are not delivered twice.
 public final class NWPathMonitor: Sendable {
+    /// What the path can lead through.
+    struct Restriction {
+        var required: NetworkInterface.InterfaceType?
+        var prohibited: Set<NetworkInterface.InterfaceType> = []
+
+        var query: NetworkQuery<NetworkPath> { .path(requiring: required, prohibiting: prohibited) }
+    }
+
+    private typealias Observation = NetworkObservation<NetworkPath>
+
+    /// The observation of an iteration, which ends with the iteration.
+    private struct Loop {
+        weak var observation: Observation?
+    }
+
     private struct State {
-        /// This object and the queue of the handler, from the start to the end.
-        var started: (monitor: NWPathMonitor, queue: DispatchQueue)?
+        var handler: (@Sendable (NWPath) -> Void)?
+        /// This object, the queue of the program, and the one of the calls, from the start to the end.
+        var started: (monitor: NWPathMonitor, queue: DispatchQueue, calls: DispatchQueue)?
+        /// What calls the handler; `nil` without one.
+        var observation: Observation?
+        var loops: [Loop] = []
         /// The path at the end.
         var last: NWPath?
     }
@@ -30,38 +49,38 @@ public final class NWPathMonitor: Sendable {
     /// what the handler uses depend on it.
     private static let firstCallDelay = DispatchTimeInterval.milliseconds(10)
 
-    private let base: NetworkPathMonitor
-    private let state = Locked(State())
+    private let restriction: Restriction
+    /// `nil` for the live kernel, which is opened when it is first asked.
+    private let given: NetworkSource?
     private let radios: RadioFacts
+    private let state = Locked(State())
 
-    /// Wraps a monitor, for example one with another source.
+    /// Monitors the path of a network.
     ///
     /// - Parameters:
-    ///   - base: The monitor.
+    ///   - source: The network that answers; `nil` for the live kernel.
     ///   - signal: Returns the signal of the Wi-Fi interface with an index, in dBm; `nil` if it is not known.
     package convenience init(
-        _ base: NetworkPathMonitor,
+        source: NetworkSource?,
         signal: @escaping @Sendable (UInt32) -> Int8? = { _ in nil }
     ) {
-        self.init(base, RadioFacts(signal: signal))
+        self.init(Restriction(), source, RadioFacts(signal: signal))
     }
 
-    init(_ base: NetworkPathMonitor, _ radios: RadioFacts) {
-        self.base = base
+    init(_ restriction: Restriction, _ source: NetworkSource?, _ radios: RadioFacts) {
+        self.restriction = restriction
+        given = source
         self.radios = radios
-        // A monitor that cannot start has a path by Apple's name: its type has no place for an error.
-        base.failureHandler = { [weak base] _ in
-            if let base, base.queue == nil { base.pathUpdateHandler?(.unknown) }
-        }
     }
 
     private convenience init(
-        _ base: NetworkPathMonitor,
+        _ restriction: Restriction,
         admitting isAdmitted: @escaping @Sendable (NWInterface.InterfaceType) -> Bool
     ) {
         let switches = RadioSwitches()
         self.init(
-            base,
+            restriction,
+            nil,
             RadioFacts(
                 signal: { DeviceFacts.signal(ofInterface: $0) },
                 unsatisfiedReason: { switches.reason(isAdmitted) }
@@ -71,45 +90,53 @@ public final class NWPathMonitor: Sendable {
 
     /// Monitors the path through interfaces of any type.
     public convenience init() {
-        self.init(NetworkPathMonitor(), admitting: { _ in true })
+        self.init(Restriction(), admitting: { _ in true })
     }
 
     /// Monitors the path through interfaces of one type.
     public convenience init(requiredInterfaceType: NWInterface.InterfaceType) {
         self.init(
-            NetworkPathMonitor(requiredInterfaceType: requiredInterfaceType.base),
-            admitting: { $0 == requiredInterfaceType }
-        )
+            Restriction(required: requiredInterfaceType.base), admitting: { $0 == requiredInterfaceType })
     }
 
     /// Monitors the path through interfaces of all types except some.
     public convenience init(prohibitedInterfaceTypes: [NWInterface.InterfaceType]) {
         self.init(
-            NetworkPathMonitor(prohibitedInterfaceTypes: prohibitedInterfaceTypes.map(\.base)),
+            Restriction(prohibited: Set(prohibitedInterfaceTypes.map(\.base))),
             admitting: { !prohibitedInterfaceTypes.contains($0) }
         )
+    }
+
+    private func source() throws(ReachabilityError) -> NetworkSource {
+        if let given { given } else { try .kernel() }
     }
 
     /// The handler, called with the path at the start, and with each path that differs from the one before.
     ///
     /// The monitor keeps the handler until ``cancel()``.
     @preconcurrency public var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
-        get {
-            guard let handler = base.pathUpdateHandler else { return nil }
-            return { handler($0.base) }
-        }
+        get { state.withLock { $0.handler } }
         set {
-            if let handler = newValue {
-                base.pathUpdateHandler = { [radios] in handler(NWPath($0, radios)) }
-            } else {
-                base.pathUpdateHandler = nil
+            let (old, calls) = state.withLock { state in
+                let old = (state.handler, state.observation.take())
+                // After the end there is no handler.
+                state.handler = state.last == nil ? newValue : nil
+                return (old, state.started?.calls)
             }
+            // Released without the lock.
+            withExtendedLifetime(old) {}
+            if let calls, newValue != nil { try? observe(calls) }
         }
     }
 
     /// The current path, also before the start; after ``cancel()``, the path at that moment.
     public var currentPath: NWPath {
-        state.withLock { $0.last } ?? NWPath(base.currentPath ?? .unknown, radios)
+        let (last, observation) = state.withLock { ($0.last, $0.observation) }
+        if let last { return last }
+        let path =
+            observation?.current
+            ?? (try? source().path(requiring: restriction.required, prohibiting: restriction.prohibited))
+        return NWPath(path ?? .unknown, radios)
     }
 
     /// The queue of the handler; `nil` before the start and after ``cancel()``.
@@ -126,25 +153,46 @@ public final class NWPathMonitor: Sendable {
     ///
     /// - Parameter queue: The queue of the handler.
     public func start(queue: DispatchQueue) {
+        guard state.withLock({ $0.started == nil && $0.last == nil }) else { return }
         let calls = DispatchQueue(label: "NWPathMonitor", attributes: .initiallyInactive, target: queue)
-        base.start(queue: calls)
         // Also a queue without calls is activated: an inactive one cannot be released.
-        queue.asyncAfter(deadline: .now() + Self.firstCallDelay) { calls.activate() }
-        state.withLock { state in
-            // The queue is missing if the start failed, and after the end.
-            if base.queue != nil, state.started == nil { state.started = (self, queue) }
+        defer { queue.asyncAfter(deadline: .now() + Self.firstCallDelay) { calls.activate() } }
+        do {
+            try observe(calls)
+        } catch {
+            // A monitor that cannot start has a path by Apple's name: its type has no place for an error.
+            let (handler, radios) = (pathUpdateHandler, radios)
+            calls.async { handler?(NWPath(.unknown, radios)) }
+            return
         }
+        state.withLock { state in
+            if state.started == nil, state.last == nil { state.started = (self, queue, calls) }
+        }
+    }
+
+    /// Begins to call the handler that is set, in place of the one before.
+    private func observe(_ calls: DispatchQueue) throws(ReachabilityError) {
+        let (handler, radios) = (state.withLock { $0.handler }, radios)
+        let observation = try source().observe(restriction.query, on: .queue(calls)) { result in
+            // The last path stays while it cannot be found.
+            if let handler, case .success(let path) = result { handler(NWPath(path, radios)) }
+        }
+        let old = state.withLock { state in
+            state.last == nil ? exchange(&state.observation, with: observation) : nil
+        }
+        withExtendedLifetime(old) {}
     }
 
     /// Cancels the monitor permanently: the handler is released, and every iteration ends.
     public func cancel() {
         let last = currentPath
-        base.cancel()
-        let started = state.withLock { state in
-            state.last = state.last ?? last
-            return state.started.take()
+        let old = state.withLock { state in
+            defer { state = State(last: state.last ?? last) }
+            return state
         }
-        withExtendedLifetime(started) {}
+        for loop in old.loops { loop.observation?.cancel() }
+        // Released without the lock.
+        withExtendedLifetime(old) {}
     }
 }
 
@@ -161,22 +209,34 @@ extension NWPathMonitor: AsyncSequence {
 
     /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: base.skippingFailures.makeAsyncIterator(), radios: radios)
+        guard let source = try? source() else { return Iterator(base: nil, isDown: true, radios: radios) }
+        let iterator = source.updates(of: restriction.query).skippingFailures.makeAsyncIterator()
+        let isOver = state.withLock { state in
+            state.loops.removeAll { $0.observation == nil }
+            state.loops.append(Loop(observation: iterator.observation))
+            return state.last != nil
+        }
+        return Iterator(base: isOver ? nil : iterator, isDown: false, radios: radios)
     }
 
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
-        var base: NetworkPathMonitor.Iterator
+        /// `nil` at the end.
+        var base: NetworkUpdates<NetworkPath>.Iterator?
+        /// Whether the monitor cannot run: the iteration ends after a path that is not known.
+        var isDown: Bool
         let radios: RadioFacts
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
             do {
-                return try await base.next(isolation: actor).map { NWPath($0, radios) }
+                if let path = try await base?.next(isolation: actor) { return NWPath(path, radios) }
             } catch {
-                // The monitor cannot run: the iteration ends after this path.
-                return NWPath(.unknown, radios)
+                isDown = true
             }
+            base = nil
+            defer { isDown = false }
+            return isDown ? NWPath(.unknown, radios) : nil
         }
     }
 }

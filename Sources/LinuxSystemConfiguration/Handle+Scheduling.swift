@@ -73,7 +73,8 @@ extension Handle {
             state.withLock { state in
                 state.schedule = Schedule(place, number: number, first: first, owesFirstCallback: owes)
             }
-            try subject.start(queue: monitorQueue) { self.note($0, number) }
+            let observation = try subject.observe(queue: monitorQueue) { self.note($0, number) }
+            state.withLock { $0.schedule?.observation = observation }
             return kSCStatusOK
         } catch {
             state.withLock { $0.schedule = nil }
@@ -83,7 +84,8 @@ extension Handle {
 
     /// Stops the monitor, under the lock `scheduling`.
     private func end() {
-        state.withLock { $0.schedule = nil }
-        subject.stop()
+        // Released without the lock, and without waiting for a call: it can be what unschedules.
+        let old = state.withLock { $0.schedule.take() }
+        withExtendedLifetime(old) {}
     }
 }

@@ -35,7 +35,7 @@ final class Handle: Sendable {
     /// Returns the flags: the last ones while scheduled.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         let known = state.withLock { state in
-            state.schedule?.deliver(subject.currentFlags)
+            state.schedule?.deliver()
         }
         if let known { return known }
         return try subject.flags()

@@ -80,11 +80,6 @@ extension HandleSubject {
         }
     }
 
-    /// The last flags while it is monitored; `nil` for a name that is not resolved yet.
-    var currentFlags: ReachabilityFlags? {
-        if let monitored { monitored.currentFlags } else { Self.ownFlags }
-    }
-
     /// Whether a first callback is due, as on Apple's platforms: for names only.
     var owesFirstCallback: Bool {
         if case .address = self { false } else { true }
@@ -95,20 +90,20 @@ extension HandleSubject {
 
 extension HandleSubject {
     /// Calls a handler on a queue with the first flags, and with every change.
-    func start(
+    ///
+    /// - Returns: The observation; `nil` for this host, whose flags do not change.
+    func observe(
         queue: DispatchQueue,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
-    ) throws(ReachabilityError) {
-        guard let monitored else { return queue.async { handler(Self.ownFlags) } }
-        try monitored.start(.flags, on: .queue(queue)) { result in
+    ) throws(ReachabilityError) -> NetworkObservation<ReachabilityFlags>? {
+        guard let monitored else {
+            queue.async { handler(Self.ownFlags) }
+            return nil
+        }
+        return try monitored.observe(on: .queue(queue)) { result in
             // A callback has no place for an error: the last flags stay.
             if case .success(let flags) = result { handler(flags) }
         }
-    }
-
-    /// Stops all calls.
-    func stop() {
-        monitored?.stop()
     }
 }
 

@@ -21,6 +21,8 @@ struct Schedule: Sendable {
     /// The flags that the program knows; `nil` while a first call is due.
     private var delivered: ReachabilityFlags?
     private var isCalling = false
+    /// What reports the flags; `nil` for this host, whose flags do not change.
+    var observation: NetworkObservation<ReachabilityFlags>?
 
     init(_ place: Place, number: UInt64, first: ReachabilityFlags, owesFirstCallback: Bool) {
         self.place = place
@@ -35,8 +37,8 @@ struct Schedule: Sendable {
     }
 
     /// Returns the flags to a caller, which counts as the first call.
-    mutating func deliver(_ current: ReachabilityFlags?) -> ReachabilityFlags {
-        let flags = current ?? newest ?? first
+    mutating func deliver() -> ReachabilityFlags {
+        let flags = observation?.current ?? newest ?? first
         delivered = delivered ?? flags
         return flags
     }

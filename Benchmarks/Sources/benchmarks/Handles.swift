@@ -33,7 +33,7 @@ struct Handles {
         let before = try NetworkSource.kernel().monitorCounters.evaluations
         let handles = try (0..<count).map { number in
             let handle = try NetworkReachability(address: IPAddress(v4: Self.first + UInt32(number)))
-            try handle.start(.flags, on: delivery) { _ in }
+            let observation = try handle.observe(on: delivery) { _ in }
             return handle
         }
         // All have been asked about once more, and all handlers were called.
@@ -121,7 +121,7 @@ struct Handles {
         let others = try start(all - 1)
         let queue = NotingQueue()
         let handle = try NetworkReachability(address: IPAddress(v4: 0x0b00_0000))
-        try handle.start(.flags, on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
+        let observation = try handle.observe(on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
         usleep(500_000)
         let times = try (0..<Effort.scaled(40)).compactMap { round in
             usleep(120_000)

@@ -63,7 +63,7 @@ struct Latency {
     private func ourListener() throws -> Listener {
         let queue = NotingQueue()
         let handle = try NetworkReachability(address: IPAddress(v4: Host.behind))
-        try handle.start(.flags, on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
+        let observation = try handle.observe(on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
         return Listener(next: queue.next, stop: { handle.stop() })
     }
 

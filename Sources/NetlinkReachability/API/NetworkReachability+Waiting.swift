@@ -23,8 +23,7 @@ extension NetworkReachability {
     /// try await reachability.wait { !$0.isNetworkReachable }
     /// ```
     ///
-    /// Returns at once if they meet it already. It needs no ``start(_:on:initial:_:)`` and does not affect one. While
-    /// evaluations fail, it waits on.
+    /// Returns at once if they meet it already. While evaluations fail, it waits on.
     ///
     /// - Parameters:
     ///   - timeout: The longest time to wait; `nil` for no limit. With zero, the target is evaluated once, and a name
@@ -53,8 +52,8 @@ extension NetworkReachability {
         // Without a time to wait, the first answer decides.
         let isSingle = timeout != nil && deadline == nil
         // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
-        var results = try ObservationIterator(
-            subject, source.monitor, skipsFailures: false, until: deadline, expiry: timedOut)
+        var results = try ObservationIteration(
+            [NetworkQuery(subject)], source.monitor, skipsFailures: false, until: deadline, expiry: timedOut)
         while let result = await results.next(isolation: #isolation) {
             switch result {
             case .success(let flags) where condition(flags): return flags

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
 internal import RoutingModel
-internal import Synchronization
-internal import SystemSupport
 
 /// Answers whether and how this host can send packets to a target.
 ///
@@ -23,7 +20,7 @@ internal import SystemSupport
 /// marked in ways that ``ReachabilityOptions`` do not describe.
 ///
 /// Apple's counterpart is `SCNetworkReachability`.
-public final class NetworkReachability: Sendable {
+public struct NetworkReachability: Sendable {
     /// The target of the queries.
     public var target: ReachabilityTarget { subject.target }
     /// The socket that the queries are about.
@@ -31,16 +28,6 @@ public final class NetworkReachability: Sendable {
 
     let subject: MonitoredTarget
     let source: NetworkSource
-    /// The number of the observation while the handle is started, 0 otherwise.
-    ///
-    /// Changed with the lock ``SharedMonitor/handles`` held.
-    let observationID = Atomic<MonitorState.ID>(0)
-    /// What calls the handler while the handle is started.
-    ///
-    /// Used in ``stop()`` and when a start begins, with the lock ``SharedMonitor/handles`` of the source held, so by
-    /// one thread at a time.
-    nonisolated(unsafe) var sink: (any ClosableSink)?
-
     /// Creates a handle for a target.
     ///
     /// - Parameters:
@@ -57,11 +44,6 @@ public final class NetworkReachability: Sendable {
         self.source = if let source { source } else { try .kernel() }
     }
 
-    deinit {
-        // Nothing else refers to the handle: most never start, and need no lock here.
-        if observationID.load(ordering: .acquiring) != 0 { stop() }
-    }
-
     /// Creates a handle for a host name, an address, or an address with an interface (`fe80::1%eth0`).
     ///
     /// A name is not resolved here but by each query, within ``ReachabilityOptions/resolutionTimeout``.
@@ -72,7 +54,7 @@ public final class NetworkReachability: Sendable {
     ///   - source: The network that answers; `nil` for the live kernel.
     /// - Throws: `ReachabilityError` if the text is neither a name nor an address, or if no netlink socket can be
     ///   opened.
-    public convenience init(
+    public init(
         host: String,
         options: ReachabilityOptions = ReachabilityOptions(),
         source: NetworkSource? = nil
@@ -87,7 +69,7 @@ public final class NetworkReachability: Sendable {
     ///   - options: The socket that the queries are about.
     ///   - source: The network that answers; `nil` for the live kernel.
     /// - Throws: `ReachabilityError` if no netlink socket can be opened.
-    public convenience init(
+    public init(
         address: IPAddress,
         options: ReachabilityOptions = ReachabilityOptions(),
         source: NetworkSource? = nil
@@ -97,11 +79,8 @@ public final class NetworkReachability: Sendable {
 }
 
 extension NetworkReachability: CustomDebugStringConvertible {
-    /// The target, and the flags while the handle is started: `NetworkReachability(192.0.2.1, -R -------)`.
-    public var debugDescription: String {
-        let flags = currentFlags.map { ", \($0.letters)" } ?? ""
-        return "NetworkReachability(\(target)\(flags))"
-    }
+    /// The target: `NetworkReachability(192.0.2.1)`.
+    public var debugDescription: String { "NetworkReachability(\(target))" }
 }
 
 // MARK: - Queries

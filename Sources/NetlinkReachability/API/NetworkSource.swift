@@ -82,8 +82,8 @@ public struct NetworkSource: Sendable {
 }
 
 extension NetworkSource: CustomDebugStringConvertible {
-    /// How many handles and loops receive changes: `NetworkSource(2 started)`.
-    public var debugDescription: String { "NetworkSource(\(monitor.userCount) started)" }
+    /// How many queries are observed: `NetworkSource(2 observed)`.
+    public var debugDescription: String { "NetworkSource(\(monitor.userCount) observed)" }
 }
 
 extension NetworkSource {

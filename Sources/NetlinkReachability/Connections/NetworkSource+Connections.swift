@@ -13,23 +13,6 @@ extension NetworkSource {
         try ConnectionQuery(connection: connection).answer(from: facts)
     }
 
-    /// What becomes of a connection as a sequence: the current status, and then every change.
-    ///
-    /// ```swift
-    /// for try await status in try NetworkSource.kernel().updates(of: connection) {
-    ///     if status.state == .lost { break }
-    /// }
-    /// ```
-    ///
-    /// All connections, handles and path monitors of a source share one monitor. See
-    /// ``NetworkReachability/Updates`` for failures and for the end.
-    ///
-    /// - Parameter connection: The connection; end the iteration when its socket is closed.
-    /// - Returns: The sequence.
-    public func updates(of connection: NetworkConnection) -> NetworkReachability.Updates<ConnectionStatus> {
-        NetworkReachability.Updates(monitor: monitor, question: ConnectionQuery(connection: connection))
-    }
-
     /// Asks what becomes of many connections.
     ///
     /// ```swift

@@ -12,23 +12,20 @@ package final class IterationTracker: Sendable {
         var isNew = true
         var isWaiting = false
         var isCounted = false
-        var unreadCount = 0
+        /// Whether an element waits to be read.
+        var isUnread = false
         var isOver = false
     }
 
     private let work: InFlightCounter
-    private let keepsAll: Bool
     private let state = Locked(State())
 
     /// Tracks one iteration, from before it registers with the monitor; `nil` without a counter.
     ///
-    /// - Parameters:
-    ///   - work: The counter.
-    ///   - keepsAll: Whether a new element takes its place behind the unread ones, or replaces them.
-    package init?(_ work: InFlightCounter?, keepsAll: Bool) {
+    /// - Parameter work: The counter.
+    package init?(_ work: InFlightCounter?) {
         guard let work else { return nil }
         self.work = work
-        self.keepsAll = keepsAll
         work.loopBegan()
     }
 
@@ -37,7 +34,7 @@ package final class IterationTracker: Sendable {
         state.withLock { state in
             guard !state.isOver else { return }
             guard state.isWaiting else {
-                state.unreadCount = keepsAll ? state.unreadCount + 1 : 1
+                state.isUnread = true
                 return
             }
             // The iteration resumes with this element. A second element that arrives before that is left for the next
@@ -51,8 +48,8 @@ package final class IterationTracker: Sendable {
     /// The iteration is about to wait for an element.
     package func willWait() {
         state.withLock { state in
-            if state.unreadCount > 0 {
-                state.unreadCount -= 1
+            if state.isUnread {
+                state.isUnread = false
             } else {
                 stopCounting(&state)
                 state.isWaiting = !state.isOver

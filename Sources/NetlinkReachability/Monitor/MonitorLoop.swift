@@ -29,7 +29,7 @@ struct MonitorLoop: ~Copyable {
 
     private var state: MonitorState
     private var observations = ObservationTable<Observation>()
-    private var listeners: [MonitorState.ID: EventIterator.Listener] = [:]
+    private var listeners: [MonitorState.ID: EventListener] = [:]
     /// The observations whose handlers may have to be called; its memory is used again.
     private var changed: [Observation] = []
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
@@ -98,6 +98,8 @@ struct MonitorLoop: ~Copyable {
                 state.remove(id)
             case .resolved(let id, let generation, let result):
                 state.resolved(id, generation: generation, result, at: now)
+            case .evaluateAll:
+                state.evaluateAll(at: now)
             case .resolverChanged:
                 noteResolverChange()
             case .whenIdle(let body):

@@ -6,6 +6,9 @@ internal import RoutingModel
 internal import Synchronization
 internal import SystemSupport
 
+/// Receives the events of a monitor, on its thread.
+typealias EventListener = @Sendable (NetworkEvent) -> Void
+
 /// Messages from any thread to the monitor's thread.
 final class MonitorMailbox: Sendable {
     /// Work for the monitor's thread.
@@ -13,11 +16,13 @@ final class MonitorMailbox: Sendable {
         /// Begin an observation, which expires at an instant unless that is `nil`.
         case add(MonitorState.ID, Observation, MonitorInstant?)
         /// Call this with each event.
-        case listen(MonitorState.ID, EventIterator.Listener)
+        case listen(MonitorState.ID, EventListener)
         /// End an observation, or stop listening.
         case remove(MonitorState.ID)
         /// The resolver has finished a name.
         case resolved(MonitorState.ID, generation: UInt32, ResolvedName)
+        /// Evaluate all observations again.
+        case evaluateAll
         /// The resolver's configuration has changed.
         case resolverChanged
         /// Call this when no work is left, with the time of the next scheduled work.

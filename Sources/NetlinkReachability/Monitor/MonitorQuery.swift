@@ -11,8 +11,6 @@ protocol MonitorQuery<Answer>: Sendable {
 
     /// Whether two answers are equal in what counts as a change: the second one is not delivered then.
     func areSame(_ one: Answer, _ other: Answer) -> Bool
-    /// Stores the newest answer to a handle that is started; `nil` when it is stopped.
-    func store(_ answer: Answer?)
     /// Adds the targets that the answer needs to a batch.
     func plan(_ batch: inout EvaluationBatch)
     /// Answers from a batch that was run.
@@ -28,8 +26,6 @@ protocol MonitorQuery<Answer>: Sendable {
 extension MonitorQuery {
     var namedTarget: MonitoredTarget? { nil }
     var readsNameservers: Bool { false }
-
-    func store(_ answer: Answer?) {}
 
     /// Answers from facts, in a batch of its own.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer {

@@ -4,13 +4,11 @@ internal import RoutingModel
 
 /// A target with its options, and the query for its flags.
 ///
-/// It is shared by the handle, its iterations and the monitor. Nothing of it changes but the current flags.
+/// It is shared by the handle, its observations and the monitor.
 final class MonitoredTarget: MonitorQuery {
     let target: ReachabilityTarget
     /// Options other than the defaults, which need no memory.
     private let special: Box<ReachabilityOptions>?
-    /// The flags of the newest answer while the handle is started.
-    let current = CurrentFlags()
 
     init(target: ReachabilityTarget, options: ReachabilityOptions) {
         self.target = target
@@ -27,8 +25,6 @@ final class MonitoredTarget: MonitorQuery {
     var namedTarget: MonitoredTarget? { name == nil ? nil : self }
 
     func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
-
-    func store(_ answer: ReachabilityFlags?) { current.store(answer) }
 
     func plan(_ batch: inout EvaluationBatch) {
         batch.add(target, options, .flags)
@@ -52,8 +48,6 @@ struct ReportQuery: MonitorQuery {
     func areSame(_ one: ReachabilityReport, _ other: ReachabilityReport) -> Bool {
         one.isSame(as: other, changes)
     }
-
-    func store(_ answer: ReachabilityReport?) { target.store(answer?.flags) }
 
     func plan(_ batch: inout EvaluationBatch) {
         batch.add(target.target, target.options, detail.evaluation)

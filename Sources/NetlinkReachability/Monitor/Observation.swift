@@ -1,44 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where changed answers to a query go.
-protocol AnswerSink<Question>: AnyObject, Sendable {
-    associatedtype Question: MonitorQuery
-
-    var question: Question { get }
-    /// The last answer; `nil` before the first one.
-    var answered: Question.Answer? { get }
-
-    /// Takes the result of an evaluation; must not wait.
-    ///
-    /// - Returns: Whether it differs from the previous one and is delivered.
-    @discardableResult
-    func offer(_ result: Result<Question.Answer, ReachabilityError>) -> Bool
-    /// Calls a handler that is to be called on the monitor's thread, if it was not called with the newest result.
-    func deliver()
-    /// The observation's time-out has passed.
-    func expire()
-}
-
-extension AnswerSink {
-    func deliver() {}
-    func expire() {}
-}
-
 /// A query under observation, as the monitor's thread sees it: what to evaluate, and where changed answers go.
 ///
-/// Every kind of query takes the same path from the subscription to the delivery:
+/// Every kind of query takes the same path from the beginning to the delivery:
 ///
-///     NetworkReachability: start, updates, wait                     NetworkPathMonitor: start, loops
-///         MonitoredTarget, ReportQuery                               PathQuery
-///                                  \                               /
-///       Subscription     joins the SharedMonitor, evaluates once on the caller's thread
-///       MonitorMailbox   carries the observation to the monitor's thread
-///       MonitorState     decides when to evaluate it again
-///       MonitorLoop      evaluates it
-///       AnswerSink       compares the answer with the previous one, and delivers it if it differs: CallbackSink on a
-///                        queue or on the monitor's thread, StreamSink to an iteration or a waiting task
+///     NetworkQuery         what is evaluated: MonitoredTarget, ReportQuery, PathQuery, ConnectionQuery
+///     NetworkObservation   joins the SharedMonitor, evaluates once on the caller's thread
+///     MonitorMailbox       carries the query to the monitor's thread
+///     MonitorState         decides when to evaluate it again
+///     MonitorLoop          evaluates it
+///     ObservationSink      compares the answer with the one before, and delivers it if it differs: to a handler on a
+///                          queue or on the monitor's thread, or to an iteration
 ///
-/// The closures are made where the types of the query and of its sink are known. Called through a protocol, the code
+/// The closures are made where the types of the query and of its values are known. Called through a protocol, the code
 /// of a generic class looks up types in the runtime, for each event, which takes longer than an evaluation.
 final class Observation: Sendable {
     /// The target whose name has to be resolved first; `nil` if there is no name.
@@ -61,22 +35,23 @@ final class Observation: Sendable {
 
     typealias Outcome = (isChange: Bool, error: ReachabilityError?)
 
-    init<Sink: AnswerSink>(_ sink: Sink) {
-        namedTarget = sink.question.namedTarget
-        readsNameservers = sink.question.readsNameservers
-        plan = { sink.question.plan(&$0) }
+    init<Value>(_ sink: ObservationSink<Value>, _ index: Int) {
+        namedTarget = sink.queries[index].namedTarget
+        readsNameservers = sink.queries[index].readsNameservers
+        plan = sink.queries[index].plan
         evaluate = { (batch, entries, onlyChanges) in
+            let query = sink.queries[index]
             do throws(ReachabilityError) {
-                let answer = try sink.question.answer(from: &batch, entries)
-                if onlyChanges, let last = sink.answered, sink.question.areSame(answer, last) {
+                guard let answer = try query.answer?(&batch, entries) else { return (false, nil) }
+                if onlyChanges, let last = sink.answered(index), query.areSame(answer, last) {
                     return (false, nil)
                 }
-                return (sink.offer(.success(answer)), nil)
+                return (sink.offer(.success(answer), index), nil)
             } catch {
-                return (sink.offer(.failure(error)), error)
+                return (sink.offer(.failure(error), index), error)
             }
         }
-        fail = { sink.offer(.failure($0)) }
+        fail = { sink.offer(.failure($0), index) }
         deliver = { sink.deliver() }
         expire = { sink.expire() }
     }

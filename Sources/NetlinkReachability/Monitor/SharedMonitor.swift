@@ -32,14 +32,6 @@ package final class SharedMonitor: Sendable {
     struct Registration: Sendable {
         let id: MonitorState.ID
         let mailbox: MonitorMailbox
-        fileprivate let monitor: SharedMonitor
-
-        /// Leaves the monitor, once.
-        ///
-        /// The thread ends after the last observation has left.
-        func end() {
-            monitor.leave(id)
-        }
     }
 
     let facts: NetworkFacts
@@ -48,10 +40,6 @@ package final class SharedMonitor: Sendable {
     /// Counts work in flight for a simulated network; `nil` for others.
     let work: InFlightCounter?
     let opening: Opening
-    /// Protects what the handles of this source hold while they are started.
-    ///
-    /// It is held for microseconds at each start and stop. A lock of its own takes more memory than a handle.
-    let handles = Locked(())
     private let state = Locked(State())
     private let totals = Locked(MonitorCounters())
     private let threads = Atomic<Int>(0)
@@ -101,11 +89,13 @@ package final class SharedMonitor: Sendable {
         try state.withLock { (state) throws(ReachabilityError) in
             let mailbox = if let running = state.mailbox { running } else { try start() }
             state.mailbox = mailbox
-            return Registration(id: state.makeID(), mailbox: mailbox, monitor: self)
+            return Registration(id: state.makeID(), mailbox: mailbox)
         }
     }
 
     /// Ends the registration of an observation, once.
+    ///
+    /// The thread ends after the last one has left.
     func leave(_ id: MonitorState.ID) {
         state.withLock { state in
             // While it is registered, the mailbox is the one through which it came.
@@ -165,6 +155,11 @@ package final class SharedMonitor: Sendable {
     /// Reports a change of the resolver's configuration, as a change of its files does.
     package func noteResolverChange() {
         state.withLock { $0.mailbox?.post(.resolverChanged) }
+    }
+
+    /// Has all observations evaluated again.
+    func evaluateAll() {
+        state.withLock { $0.mailbox?.post(.evaluateAll) }
     }
 
     /// Makes the thread look at the clock.

@@ -5,11 +5,11 @@
 /// ```swift
 /// // A phone that is used as a hotspot, recognised by the name of its USB interface.
 /// let metering = NetworkMetering { $0.name.hasPrefix("usb") ? .expensive : .free }
-/// let monitor = NetworkPathMonitor(metering: metering)
+/// let path = try NetworkSource.kernel().path(metering: metering)
 /// ```
 ///
 /// Programs such as NetworkManager store such settings (its `Metered` property). When they change, call
-/// ``NetworkPathMonitor/meteringDidChange()``.
+/// ``NetworkSource/evaluateAgain()``.
 public struct NetworkMetering: Sendable {
     /// A set of costs.
     public struct Cost: OptionSet, Hashable, Sendable {
@@ -33,20 +33,14 @@ public struct NetworkMetering: Sendable {
 
     /// Creates a metering from a closure.
     ///
-    /// - Parameter cost: Returns the cost of an interface. It is called on the queue of the path handler, in the task
-    ///   of a loop, or by the caller of ``NetworkPathMonitor/path()``; never on the monitor's thread. A cellular
-    ///   interface is always expensive.
+    /// - Parameter cost: Returns the cost of an interface. It is called with each evaluation of a path, by the caller of
+    ///   a query or on the monitor's thread: it must not wait. A cellular interface is always expensive.
     public init(_ cost: @escaping @Sendable (NetworkInterface) -> Cost) {
         self.cost = cost
     }
 
     /// No costs are known: only cellular interfaces are expensive, and none is constrained.
     public static let unmetered = NetworkMetering { _ in .free }
-
-    /// Returns the verdict with the costs of the path's interfaces.
-    func applied(to verdict: PathVerdict) -> PathVerdict {
-        PathVerdict(path: applied(to: verdict.path), reason: verdict.reason)
-    }
 
     /// Returns the path with the costs of its interfaces.
     func applied(to path: NetworkPath) -> NetworkPath {

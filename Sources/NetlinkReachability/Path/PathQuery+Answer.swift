@@ -5,7 +5,7 @@ internal import RoutingModel
 
 /// A path with the reason of its flags.
 package struct PathVerdict: Hashable, Sendable {
-    /// The path; from a ``PathQuery``, with costs that the kernel knows only.
+    /// The path, with costs that the kernel knows only.
     package var path: NetworkPath
     /// The reason of the default path's flags.
     package var reason: ReachabilityReason

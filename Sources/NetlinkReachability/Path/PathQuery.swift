@@ -25,3 +25,22 @@ struct PathQuery: MonitorQuery, Hashable {
     /// Whether the paths are equal: another reason for the same path is not a change.
     func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { one.path == other.path }
 }
+
+/// The query for the default path with the costs of its interfaces.
+struct PathAnswer: MonitorQuery {
+    let query: PathQuery
+    let metering: NetworkMetering
+
+    var readsNameservers: Bool { query.readsNameservers }
+
+    func areSame(_ one: NetworkPath, _ other: NetworkPath) -> Bool { one == other }
+
+    func plan(_ batch: inout EvaluationBatch) { query.plan(&batch) }
+
+    func answer(
+        from batch: inout EvaluationBatch,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> NetworkPath {
+        metering.applied(to: try query.answer(from: &batch, entries).path)
+    }
+}

@@ -48,7 +48,8 @@ struct Path: NetflagsCommand {
         }
         let source = try recording?.source()
         let result = Result { () throws(ReachabilityError) in
-            try NetworkPathMonitor(options: options, source: source).verdict()
+            let source = if let source { source } else { try NetworkSource.kernel() }
+            return try source.pathWithReason(options: options)
         }
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
@@ -71,12 +72,15 @@ struct Path: NetflagsCommand {
         try TargetWatcher.checkThreads()
         let lines = Locked(PathLineFormat(isJSON: json))
         let queue = DispatchQueue(label: "netflags.path")
-        let monitor = NetworkPathMonitor(options: options)
-        defer { monitor.cancel() }
+        var observation: NetworkObservation<PathVerdict>?
+        defer { observation?.cancel() }
         var isFirst = true
-        while true {
+        while observation == nil {
             do {
-                try monitor.startObserving(queue: queue) { result in lines.withLock { $0.print(result) } }
+                observation = try NetworkSource.kernel()
+                    .observe(.pathWithReason(options: options), on: .queue(queue)) { result in
+                        lines.withLock { $0.print(result) }
+                    }
                 break
             } catch {
                 if isFirst, error.isRefusal { throw error }

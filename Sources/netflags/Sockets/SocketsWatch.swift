@@ -7,8 +7,8 @@ import SystemSupport
 
 /// A run of `netflags sockets --watch`: writes a line for each socket, for each new one, and at each change.
 ///
-/// The kernel notifies of no new socket, so the sockets are listed again every second. Each has a monitor as long as
-/// it is open.
+/// The kernel notifies of no new socket, so the sockets are listed again every second. Each is observed as long
+/// as it is open.
 struct SocketsWatch {
     /// The pause before the sockets are listed again, in milliseconds.
     private static let pause: Int32 = 1_000
@@ -35,8 +35,10 @@ struct SocketsWatch {
     /// A socket that is followed, with its ends and options, which a UDP socket can change, and its subflows, which
     /// come and go.
     ///
-    /// There is no monitor for one that cannot be described, which has had its line.
-    private typealias Followed = (sockets: [ConnectedSocket], monitor: ConnectionMonitor?)
+    /// There is no observation of one that cannot be described, which has had its line.
+    private typealias Followed = (
+        sockets: [ConnectedSocket], observation: NetworkObservation<ConnectionStatus>?
+    )
 
     /// Lists the sockets, and begins to follow those that are new or have changed.
     ///
@@ -57,7 +59,9 @@ struct SocketsWatch {
         return open
     }
 
-    private func follow(_ listed: ListedSocket) throws(ReachabilityError) -> ConnectionMonitor? {
+    private func follow(_ listed: ListedSocket) throws(ReachabilityError)
+        -> NetworkObservation<ConnectionStatus>?
+    {
         let connection: NetworkConnection
         do {
             connection = try listed.connection()
@@ -65,7 +69,7 @@ struct SocketsWatch {
             write(listed, .failure(error))
             return nil
         }
-        return try ConnectionMonitor(connection, source: list.source, on: .queue(queue)) { write(listed, $0) }
+        return try list.source.observe(.status(of: connection), on: .queue(queue)) { write(listed, $0) }
     }
 
     /// Writes a line; the process ends when the output cannot be written.

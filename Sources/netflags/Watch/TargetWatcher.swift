@@ -5,7 +5,7 @@ import Glibc
 import NetlinkReachability
 import SystemSupport
 
-/// Started handles for any number of targets, and the thread that waits for an end.
+/// Observations of any number of targets, and the thread that waits for an end.
 ///
 /// Results come from the monitor on one serial queue, each with the index of its target.
 final class TargetWatcher {
@@ -15,6 +15,7 @@ final class TargetWatcher {
     private static let resolutionGrace: Int32 = 100
 
     private typealias Watched = (index: Int, handle: NetworkReachability)
+    private typealias Observation = NetworkObservation<ReachabilityReport>
 
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
@@ -24,11 +25,10 @@ final class TargetWatcher {
     private let source = try? NetworkSource.kernel()
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
-    /// A handle stops when it is released.
-    private var started: [Watched] = []
+    private var observations: [Observation] = []
     private var failed: [Watched] = []
     /// Names whose first result is awaited.
-    private var unresolved: [Watched] = []
+    private var unresolved: [(index: Int, observation: Observation)] = []
 
     /// - Parameters:
     ///   - options: The socket of the queries.
@@ -61,29 +61,29 @@ final class TargetWatcher {
         }
     }
 
-    /// Starts a handle for a target.
+    /// Begins to observe a target.
     ///
     /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:until:)`` tries it again.
     func add(_ target: ReachabilityTarget, at index: Int) throws(ReachabilityError) {
         let watched = (index, try NetworkReachability(target: target, options: options, source: source))
         do {
-            try start(watched)
+            try observe(watched)
         } catch {
             failed.append(watched)
             throw error
         }
     }
 
-    /// Whether a handle was started.
-    var hasStarted: Bool { !started.isEmpty }
+    /// Whether a target is observed.
+    var hasStarted: Bool { !observations.isEmpty }
 
-    private func start(_ watched: Watched) throws(ReachabilityError) {
+    private func observe(_ watched: Watched) throws(ReachabilityError) {
         let (handler, index) = (handler, watched.index)
-        try watched.handle.start(.reports(detail, onChangeOf: changes), on: .queue(queue)) { result in
-            handler(index, result)
-        }
-        started.append(watched)
-        if watched.handle.target.isName { unresolved.append(watched) }
+        let observation = try watched.handle.observe(
+            .reports(detail, onChangeOf: changes), on: .queue(queue)
+        ) { result in handler(index, result) }
+        observations.append(observation)
+        if watched.handle.target.isName { unresolved.append((index, observation)) }
     }
 
     // MARK: Waiting
@@ -93,7 +93,7 @@ final class TargetWatcher {
         queue.sync {}
     }
 
-    /// Waits until a descriptor is ready, a result ends the run, or time is over, and starts handles again.
+    /// Waits until a descriptor is ready, a result ends the run, or time is over, and observes again what failed.
     ///
     /// - Parameters:
     ///   - descriptors: What to wait for, with the events of poll(2).
@@ -117,12 +117,12 @@ final class TargetWatcher {
             }
             if let deadline, clock.now >= deadline { return nil }
             if clock.now >= grace {
-                for watched in unresolved where watched.handle.currentFlags == nil {
-                    handler(watched.index, nil)
+                for (index, observation) in unresolved where observation.current == nil {
+                    handler(index, nil)
                 }
                 unresolved = []
             }
-            failed = failed.filter { (try? start($0)) == nil }
+            failed = failed.filter { (try? observe($0)) == nil }
         }
     }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
-import LinuxNetwork
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
 import Testing
+
+@testable import LinuxNetwork
 
 // What programs add to Apple's types, which must not be there already.
 extension NWInterface.InterfaceType: CaseIterable {
@@ -20,7 +21,7 @@ struct NWPathMonitorTests {
     private let host = ScriptedNetwork.withModem()
 
     private func makeMonitor() -> NWPathMonitor {
-        NWPathMonitor(NetworkPathMonitor(source: host.source))
+        NWPathMonitor(source: host.source)
     }
 
     @Test func `a handler is called on its queue for each change`() async {
@@ -188,10 +189,10 @@ struct NWPathMonitorTests {
 
     @Test func `types can be required and prohibited`() {
         host.setDefault(2, via: IPAddress(192, 0, 2, 254))
-        let wifi = NetworkPathMonitor(requiredInterfaceType: .wifi, source: host.source)
-        #expect(NWPathMonitor(wifi).currentPath.status == .unsatisfied)
-        let wireless = NetworkPathMonitor(prohibitedInterfaceTypes: [.wiredEthernet], source: host.source)
-        #expect(NWPathMonitor(wireless).currentPath.availableInterfaces == [])
+        let wifi = NWPathMonitor(.init(required: .wifi), host.source, RadioFacts())
+        #expect(wifi.currentPath.status == .unsatisfied)
+        let wireless = NWPathMonitor(.init(prohibited: [.wiredEthernet]), host.source, RadioFacts())
+        #expect(wireless.currentPath.availableInterfaces == [])
     }
 
     @Test func `the path over the loopback interface is not expensive`() {
@@ -217,16 +218,15 @@ struct NWPathMonitorTests {
         ] as [(Int8?, NWPath.LinkQuality)])
     func `the signal of a Wi-Fi link is its quality`(signal: Int8?, quality: NWPath.LinkQuality) throws {
         let network = SimulatedNetwork(.wifi)
-        let base = NetworkPathMonitor(source: network.source)
-        let wlan0 = try #require(base.currentPath?.availableInterfaces.first).index
-        let monitor = NWPathMonitor(base) { $0 == wlan0 ? signal : 0 }
+        let wlan0 = try #require(network.source.path().availableInterfaces.first).index
+        let monitor = NWPathMonitor(source: network.source) { $0 == wlan0 ? signal : 0 }
         #expect(monitor.currentPath.linkQuality == quality)
-        #expect(monitor.currentPath == NWPathMonitor(base).currentPath)
+        #expect(monitor.currentPath == NWPathMonitor(source: network.source).currentPath)
     }
 
     @Test func `a link that is not Wi-Fi has no known quality, and no path is ultra constrained`() {
         host.setDefault(2, via: IPAddress(192, 0, 2, 254))
-        let monitor = NWPathMonitor(NetworkPathMonitor(source: host.source)) { _ in -40 }
+        let monitor = NWPathMonitor(source: host.source) { _ in -40 }
         #expect(monitor.currentPath.linkQuality == .unknown)
         #expect(!monitor.currentPath.isUltraConstrained)
     }
@@ -234,9 +234,8 @@ struct NWPathMonitorTests {
     @Test func `a link that waits for an external event offers no connection`() throws {
         let network = SimulatedNetwork(.wired)
         try network.change { try $0.setDormant("eth0", isDormant: true) }
-        let base = NetworkPathMonitor(source: network.source)
-        #expect(base.currentPath?.status == .requiresConnection)
-        let path = NWPathMonitor(base).currentPath
+        #expect(try network.source.path().status == .requiresConnection)
+        let path = NWPathMonitor(source: network.source).currentPath
         #expect(path.status == .unsatisfied)
         #expect(!path.supportsIPv4 && !path.supportsIPv6 && !path.supportsDNS)
         #expect("\(path)".hasPrefix("unsatisfied"))

@@ -71,7 +71,7 @@ struct RadioSwitchesTests {
     @Test func `only an unsatisfied path has a reason`() throws {
         let network = SimulatedNetwork(.wifi)
         let radios = RadioFacts(unsatisfiedReason: { .wifiDenied })
-        let monitor = NWPathMonitor(NetworkPathMonitor(source: network.source), radios)
+        let monitor = NWPathMonitor(.init(), network.source, radios)
         #expect(monitor.currentPath.unsatisfiedReason == .notAvailable)
         try network.change { try $0.setCarrier("wlan0", isPresent: false) }
         #expect(monitor.currentPath.status == .unsatisfied)

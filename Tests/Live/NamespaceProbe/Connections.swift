@@ -14,7 +14,7 @@ struct Connections {
         /// The connection was reset or has timed out.
         var isBroken = false
         /// Follows the connection once its status is asked for.
-        var monitor: ConnectionMonitor?
+        var observation: NetworkObservation<ConnectionStatus>?
     }
 
     /// The port of the echo server.
@@ -106,19 +106,19 @@ struct Connections {
         ]
     }
 
-    /// What a monitor of the connection says.
+    /// What an observation of the connection says.
     mutating func watched(_ fields: [String]) throws -> [String] {
         let number = try number(fields.first)
         guard let entry = entries[number] else { throw Probe.Failure("no such connection") }
-        let monitor: ConnectionMonitor
-        if let known = entry.monitor {
-            monitor = known
+        let observation: NetworkObservation<ConnectionStatus>
+        if let known = entry.observation {
+            observation = known
         } else {
             let connection = try NetworkConnection(fileDescriptor: entry.descriptor)
-            monitor = try ConnectionMonitor(connection) { _ in }
+            observation = try NetworkSource.kernel().observe(.status(of: connection)) { _ in }
         }
-        entries[number]?.monitor = monitor
-        return ["\(monitor.currentStatus.map { "\($0)" } ?? "nothing yet")"]
+        entries[number]?.observation = observation
+        return ["\(observation.current.map { "\($0)" } ?? "nothing yet")"]
     }
 
     /// Sends data on all connections, and waits until it is received: long for those that are given.

@@ -8,12 +8,12 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// Started handles of the live kernel with the flags each received, on a clock that only ``settle()`` advances.
+/// Observed targets of the live kernel with the flags each received, on a clock that only ``settle()`` advances.
 struct Monitoring {
     private struct Watched {
         let question: [String]
-        let handle: NetworkReachability
-        let received = Locked<[ReachabilityFlags]>([])
+        let observation: NetworkObservation<ReachabilityFlags>
+        let received: Locked<[ReachabilityFlags]>
     }
 
     /// The seconds after which delayed work is due, also after some lost notifications.
@@ -27,7 +27,7 @@ struct Monitoring {
     private let queue = DispatchQueue(label: "received")
     private var watched: [Watched] = []
 
-    /// Starts a handle for each question, as ``Questions`` reads them, with spaces between the words.
+    /// Observes the target of each question, as ``Questions`` reads them, with spaces between the words.
     ///
     /// - Parameters:
     ///   - buffer: The receive buffer to ask for, in bytes.
@@ -44,12 +44,13 @@ struct Monitoring {
         )
         for question in questions {
             let words = question.split(separator: " ").map(String.init)
-            let one = Watched(question: words, handle: try Questions.handle(words, source: source))
-            try one.handle.start(.flags, on: .queue(queue)) { [received = one.received] result in
+            let received = Locked<[ReachabilityFlags]>([])
+            let observation = try Questions.handle(words, source: source).observe(on: .queue(queue)) {
+                result in
                 guard case .success(let flags) = result else { return }
                 received.withLock { $0.append(flags) }
             }
-            watched.append(one)
+            watched.append(Watched(question: words, observation: observation, received: received))
         }
     }
 

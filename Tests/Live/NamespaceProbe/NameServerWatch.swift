@@ -4,22 +4,21 @@ internal import Dispatch
 internal import NetlinkReachability
 internal import SystemSupport
 
-/// A started path monitor of the live kernel, on the clock of the host: whether its path reaches a name server.
+/// The observed path of the live kernel, on the clock of the host: whether its path reaches a name server.
 struct NameServerWatch {
     /// How long a change may take.
     private static let limit = DispatchTimeInterval.seconds(1)
 
-    private let monitor: NetworkPathMonitor
+    private let observation: NetworkObservation<NetworkPath>
     private let reachesServer = Locked<Bool?>(nil)
     private let isCalled = DispatchSemaphore(value: 0)
 
     init() throws {
-        monitor = NetworkPathMonitor(source: try .kernel())
-        monitor.pathUpdateHandler = { [reachesServer, isCalled] path in
+        observation = try NetworkSource.kernel().observe(.path()) { [reachesServer, isCalled] result in
+            guard case .success(let path) = result else { return }
             reachesServer.withLock { $0 = path.supportsDNS }
             isCalled.signal()
         }
-        monitor.start(queue: DispatchQueue(label: "name servers"))
     }
 
     /// Waits until the handler was called with such a path.

@@ -7,13 +7,13 @@ internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 
-/// Started path monitors of the live kernel with the paths each received, on a clock that only ``settle()``
+/// Observed paths of the live kernel with those that each handler received, on a clock that only ``settle()``
 /// advances.
 struct PathMonitoring {
     private struct Watched {
         let restriction: String
-        let monitor: NetworkPathMonitor
-        let received = Locked<[NetworkPath]>([])
+        let observation: NetworkObservation<NetworkPath>
+        let received: Locked<[NetworkPath]>
     }
 
     private let clock = ManualClock()
@@ -21,7 +21,7 @@ struct PathMonitoring {
     private let queue = DispatchQueue(label: "paths")
     private var watched: [Watched] = []
 
-    /// Starts a monitor for each restriction: `any`, `required=TYPE` or `prohibited=TYPE`.
+    /// Observes a path for each restriction: `any`, `required=TYPE` or `prohibited=TYPE`.
     init(_ restrictions: [String]) throws {
         let kernel = try KernelRouting()
         source = NetworkSource(
@@ -31,18 +31,19 @@ struct PathMonitoring {
             changes: { () throws(ReachabilityError) in try kernel.changes() }
         )
         for restriction in restrictions {
-            let one = Watched(restriction: restriction, monitor: try Self.monitor(restriction, source))
-            one.monitor.pathUpdateHandler = { [received = one.received] path in
-                received.withLock { $0.append(path) }
+            let received = Locked<[NetworkPath]>([])
+            let (required, prohibited) = try Self.types(restriction)
+            let query = NetworkQuery.path(requiring: required, prohibiting: prohibited)
+            let observation = try source.observe(query, on: .queue(queue)) { result in
+                if case .success(let path) = result { received.withLock { $0.append(path) } }
             }
-            one.monitor.start(queue: queue)
-            watched.append(one)
+            watched.append(Watched(restriction: restriction, observation: observation, received: received))
         }
     }
 
     /// Advances the clock until no work is delayed.
     ///
-    /// - Returns: For each monitor the paths since the last call, separated by `; `, then `|` and the path of a
+    /// - Returns: For each restriction the paths since the last call, separated by `; `, then `|` and the path of a
     ///   newly opened source.
     func settle() throws -> [String] {
         for _ in 0..<3 {
@@ -56,8 +57,9 @@ struct PathMonitoring {
                 defer { received = [] }
                 return received
             }
-            let path = try Self.monitor(one.restriction, fresh).path()
-            guard one.monitor.currentPath == path else { throw Probe.Failure("not the path: \(path)") }
+            let (required, prohibited) = try Self.types(one.restriction)
+            let path = try fresh.path(requiring: required, prohibiting: prohibited)
+            guard one.observation.current == path else { throw Probe.Failure("not the path: \(path)") }
             return received.map(Self.words).joined(separator: "; ") + "|" + Self.words(path)
         }
     }
@@ -77,14 +79,15 @@ struct PathMonitoring {
         for _ in 0..<4 { queue.sync {} }
     }
 
-    private static func monitor(_ restriction: String, _ source: NetworkSource) throws -> NetworkPathMonitor {
+    private static func types(
+        _ restriction: String
+    ) throws -> (required: NetworkInterface.InterfaceType?, prohibited: Set<NetworkInterface.InterfaceType>) {
         let words = restriction.split(separator: "=").map(String.init)
         let type = words.last.flatMap(NetworkInterface.InterfaceType.init)
         switch (words.first, type) {
-        case ("any", _): return NetworkPathMonitor(source: source)
-        case ("required", let type?): return NetworkPathMonitor(requiredInterfaceType: type, source: source)
-        case ("prohibited", let type?):
-            return NetworkPathMonitor(prohibitedInterfaceTypes: [type], source: source)
+        case ("any", _): return (nil, [])
+        case ("required", let type?): return (type, [])
+        case ("prohibited", let type?): return (nil, [type])
         default: throw Probe.Failure("no restriction \(restriction)")
         }
     }

@@ -63,11 +63,31 @@ struct Stress {
         while ContinuousClock.now < end { try Self.flap() }
         isOver.withLock { $0 = true }
         for _ in 0..<Self.threadCount { ended.wait() }
-        shared.stop()
         try Self.compare(source, tally)
     }
 
-    /// One handle's life.
+    /// An observation that a handler can release, also before it is kept.
+    private final class Slot: Sendable {
+        private typealias State = (observation: NetworkObservation<ReachabilityFlags>?, isReleased: Bool)
+        private let state = Locked<State>((nil, false))
+
+        func keep(_ observation: NetworkObservation<ReachabilityFlags>?) {
+            state.withLock { state in
+                if !state.isReleased { state.observation = observation }
+            }
+        }
+
+        func release() {
+            // Released outside the lock.
+            let old = state.withLock { state in
+                state.isReleased = true
+                return state.observation.take()
+            }
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    /// The life of two observations.
     private static func round(
         _ number: Int,
         _ source: NetworkSource,
@@ -79,23 +99,28 @@ struct Stress {
             let handle = try Questions.handle(
                 target == "default" ? [target] : ["host", target], source: source)
             let listener = Listener(tally)
-            try handle.start(.flags) { [weak handle] result in
+            let own = Slot()
+            let observation = try handle.observe { result in
                 guard case .success(let flags) = result else { return }
                 listener.note(flags)
                 switch number % 4 {
-                case 0: handle?.stop()
-                case 1: try? handle?.start(.flags) { _ in }
+                case 0: own.release()
+                case 1: own.keep(try? handle.observe { _ in })
                 default: break
                 }
             }
-            let other = Listener(tally)
-            try shared.start(.flags) { [weak shared] result in
-                guard case .success(let flags) = result else { return }
-                other.note(flags)
-                if number.isMultiple(of: 3) { shared?.stop() }
-            }
-            _ = (handle.currentFlags, shared.currentFlags, source.monitorCounters)
-            if number.isMultiple(of: 2) { handle.stop() }
+            if number % 4 == 0 { own.keep(try handle.observe { _ in }) }
+            let (other, slot) = (Listener(tally), Slot())
+            slot.keep(
+                try shared.observe { result in
+                    guard case .success(let flags) = result else { return }
+                    other.note(flags)
+                    if number.isMultiple(of: 3) { slot.release() }
+                })
+            _ = (observation.current, source.monitorCounters)
+            // Its handler keeps it.
+            if !number.isMultiple(of: 3) { slot.release() }
+            if number.isMultiple(of: 2) { observation.cancel() }
             tally.withLock { $0.rounds += 1 }
         } catch {
             tally.withLock { $0.failures.append("\(error)") }
@@ -124,18 +149,18 @@ struct Stress {
             try Questions.handle(target == "default" ? [target] : ["host", target], source: source)
         }
         let listeners = handles.map { _ in Listener(tally) }
-        for (handle, listener) in zip(handles, listeners) {
-            try handle.start(.flags) { if case .success(let flags) = $0 { listener.note(flags) } }
+        let observations = try zip(handles, listeners).map { handle, listener in
+            try handle.observe { if case .success(let flags) = $0 { listener.note(flags) } }
         }
         try flap()
         let fresh = try NetworkSource.currentNamespace()
-        for handle in handles {
+        for (handle, observation) in zip(handles, observations) {
             let isTrue = wait {
                 let flags = try? NetworkReachability(target: handle.target, source: fresh).flags()
-                return flags != nil && handle.currentFlags == flags
+                return flags != nil && observation.current == flags
             }
             if !isTrue { tally.withLock { $0.wrong += 1 } }
-            handle.stop()
+            observation.cancel()
         }
     }
 

@@ -71,7 +71,7 @@ enum PathTestimony: String {
         _ sockets: [(RouteQuery, SocketWitness.Outcome)],
         _ network: WitnessedNetwork
     ) throws(ReachabilityError) {
-        let path = try NetworkPathMonitor(options: triple.options, source: network.source).path()
+        let path = try network.source.path(options: triple.options)
         guard path.flags == flags else {
             self = .flags
             return

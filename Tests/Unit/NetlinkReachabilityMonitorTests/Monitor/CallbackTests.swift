@@ -24,23 +24,22 @@ struct CallbackTests {
         recorder.drain()
     }
 
-    private func started(_ initial: NetworkReachability.InitialValue = .deliver) throws -> NetworkReachability
-    {
-        let reachability = try network.handle()
-        try reachability.start(.flags, on: .queue(recorder.queue), initial: initial, recorder.handler)
-        return reachability
+    private func started(
+        _ initial: InitialValue = .deliver
+    ) throws -> NetworkObservation<ReachabilityFlags> {
+        try network.handle().observe(on: .queue(recorder.queue), initial: initial, recorder.handler)
     }
 
     @Test func `the first flags come at once`() async throws {
-        let reachability = try started()
+        let observation = try started()
         #expect(recorder.all == [[]])
         await settle()
         #expect(recorder.all == [[]])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `a change is delivered, and nothing else`() async throws {
-        let reachability = try started()
+        let observation = try started()
         await settle()
         network.setRoute(true)
         await settle()
@@ -52,59 +51,58 @@ struct CallbackTests {
         network.setRoute(false)
         await settle()
         #expect(recorder.all == [[], onLink, []])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `the first flags can be skipped, and changes are still delivered`() async throws {
-        let reachability = try started(.skip)
+        let observation = try started(.skip)
         await settle()
         #expect(recorder.all.isEmpty)
         network.setRoute(true)
         await settle()
         #expect(recorder.all == [onLink])
-        reachability.stop()
+        observation.cancel()
     }
 
-    @Test func `a change while stopped is in the first flags after a restart`() async throws {
-        let reachability = try started()
+    @Test func `a change between two observations is in the first flags of the second`() async throws {
+        try started().cancel()
         await settle()
-        reachability.stop()
         network.routing.setRoute(.documentation, true)
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        let observation = try started()
         await settle()
-        #expect(recorder.all == [[], onLink])
-        reachability.stop()
+        #expect(recorder.all.last == onLink)
+        observation.cancel()
     }
 
-    @Test func `a restart delivers the current flags again, equal or not`() async throws {
-        let reachability = try started()
+    @Test func `each observation begins with the current flags, equal or not`() async throws {
+        let first = try started()
         _ = recorder.all
-        reachability.stop()
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        first.cancel()
+        let second = try started()
         #expect(recorder.all == [[], []])
-        reachability.stop()
+        second.cancel()
     }
 
-    @Test func `starting twice replaces the handler and starts one monitor`() async throws {
-        let reachability = try started()
-        _ = recorder.all
-        let second = Recorder()
-        try reachability.start(.flags, on: .queue(second.queue), second.handler)
+    @Test func `two observations of a handle have both handlers, and share a monitor`() async throws {
+        let (reachability, other) = (try network.handle(), Recorder())
+        let first = try reachability.observe(on: .queue(recorder.queue), recorder.handler)
+        let second = try reachability.observe(on: .queue(other.queue), other.handler)
         await settle()
-        _ = second.all
+        _ = (recorder.all, other.all)
         network.setRoute(true)
         await settle()
-        #expect(recorder.all == [[]])
-        #expect(second.all == [[], onLink])
+        #expect(recorder.all == [[], onLink])
+        #expect(other.all == [[], onLink])
         #expect(network.starts == 1)
-        reachability.stop()
+        first.cancel()
+        second.cancel()
     }
 
     @Test func `a first evaluation that fails is passed to the handler, and its flags follow`() async throws {
         network.routing.fail(ReachabilityError(operation: "ask", number: 24))
         let numbers = Locked<[Int32]>([])
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .queue(recorder.queue)) { [recorder] result in
+        let observation = try reachability.observe(on: .queue(recorder.queue)) { [recorder] result in
             recorder.handler(result)
             if case .failure(let error) = result { numbers.withLock { $0.append(error.number) } }
         }
@@ -114,43 +112,45 @@ struct CallbackTests {
         network.clock.advance(by: .seconds(1))
         await settle()
         #expect(numbers.withLock { $0 } == [24] && recorder.all == [[]])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test(arguments: 0..<3)
-    func `a stopped handle never calls again, wherever and whatever it delivers`(place: Int) async throws {
-        let delivery = [CallbackDelivery.ownQueue, .queue(recorder.queue), .onMonitorThread][place]
+    func `a cancelled observation never calls again, wherever and whatever it delivers`(place: Int)
+        async throws
+    {
+        let delivery = [CallbackDelivery.queue(.global()), .queue(recorder.queue), .onMonitorThread][place]
         let calls = Locked(0)
-        let handles = (try network.handle(), try network.handle())
-        try handles.0.start(.flags, on: delivery) { _ in calls.withLock { $0 += 1 } }
-        try handles.1.start(.reports(), on: delivery) { _ in calls.withLock { $0 += 1 } }
+        let reachability = try network.handle()
+        let flags = try reachability.observe(on: delivery) { _ in calls.withLock { $0 += 1 } }
+        let reports = try reachability.observe(.reports(), on: delivery) { _ in calls.withLock { $0 += 1 } }
         try await eventually("both handlers were called") { calls.withLock { $0 } == 2 }
         await settle()
-        handles.0.stop()
-        handles.1.stop()
+        flags.cancel()
+        reports.cancel()
         network.setRoute(true)
         await settle()
         #expect(calls.withLock { $0 } == 2)
     }
 
-    @Test func `nothing is delivered after stop`() async throws {
-        let reachability = try started()
+    @Test func `nothing is delivered after cancel`() async throws {
+        let observation = try started()
         await settle()
-        reachability.stop()
+        observation.cancel()
         network.setRoute(true)
         await settle()
         #expect(recorder.all == [[]])
     }
 
-    @Test func `stop on the queue keeps a call back that was due already`() async throws {
+    @Test func `cancel on the queue keeps a call back that was due already`() async throws {
         let reachability = try network.handle()
         recorder.suspend()
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        let observation = try reachability.observe(on: .queue(recorder.queue), recorder.handler)
         // On the queue before the first call, and yet the call is due.
         let other = DispatchQueue(label: "other")
         let isStopped = Locked(false)
         other.sync {
-            reachability.stop()
+            observation.cancel()
             isStopped.withLock { $0 = true }
         }
         recorder.resume()
@@ -158,17 +158,15 @@ struct CallbackTests {
         #expect(recorder.all.isEmpty)
     }
 
-    @Test func `stopping twice, or what was never started, does nothing`() throws {
-        let reachability = try network.handle()
-        reachability.stop()
-        try reachability.start(.flags) { _ in }
-        reachability.stop()
-        reachability.stop()
-        #expect(reachability.currentFlags == nil)
+    @Test func `cancelling twice does nothing`() throws {
+        let observation = try network.handle().observe { _ in }
+        observation.cancel()
+        observation.cancel()
+        #expect(observation.current == nil)
     }
 
     @Test func `a slow handler gets the newest flags and not all`() async throws {
-        let reachability = try started()
+        let observation = try started()
         _ = recorder.all
         recorder.suspend()
         for isThere in [true, false, true] {
@@ -178,11 +176,11 @@ struct CallbackTests {
         }
         recorder.resume()
         #expect(recorder.all == [[], onLink])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `opposite changes during a slow handler are not delivered`() async throws {
-        let reachability = try started()
+        let observation = try started()
         _ = recorder.all
         recorder.suspend()
         for isThere in [true, false] {
@@ -192,16 +190,16 @@ struct CallbackTests {
         }
         recorder.resume()
         #expect(recorder.all == [[]])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `calls do not overlap on a concurrent queue`() async throws {
         let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         let state = Locked((running: 0, most: 0))
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .queue(queue)) { _ in
+        let observation = try reachability.observe(on: .queue(queue)) { _ in
             state.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
-            for _ in 0..<100 { _ = reachability.currentFlags }
+            for _ in 0..<100 { _ = try? reachability.flags() }
             state.withLock { $0.running -= 1 }
         }
         for round in 0..<50 {
@@ -209,40 +207,40 @@ struct CallbackTests {
             network.setRoute(round % 2 == 0)
             await settle()
         }
-        reachability.stop()
+        observation.cancel()
         queue.sync(flags: .barrier) {}
         #expect(state.withLock { $0.most } == 1)
     }
 
     // MARK: Current flags
 
-    @Test func `the current flags of an address are there when start returns, and gone after stop`() throws {
+    @Test func `the current flags of an address are there at once, and gone after cancel`() throws {
         network.routing.setRoute(.documentation, true)
         let reachability = try network.handle()
-        #expect(reachability.currentFlags == nil)
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
-        #expect(reachability.currentFlags == onLink)
-        reachability.stop()
-        #expect(reachability.currentFlags == nil)
+        let observation = try reachability.observe(on: .queue(recorder.queue), recorder.handler)
+        #expect(observation.current == onLink)
+        observation.cancel()
+        #expect(observation.current == nil)
     }
 
-    @Test func `the debug description has the target, and the flags while it is started`() throws {
+    @Test func `the debug descriptions have the target and the flags`() throws {
         network.routing.setRoute(.documentation, true)
         let reachability = try network.handle()
         #expect("\(reachability)" == "NetworkReachability(192.0.2.1)")
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
-        #expect("\(reachability)" == "NetworkReachability(192.0.2.1, \(onLink.letters))")
-        reachability.stop()
+        let observation = try reachability.observe { _ in }
+        #expect("\(observation)" == "NetworkObservation(\(onLink))")
+        observation.cancel()
+        #expect("\(observation)" == "NetworkObservation(nil)")
     }
 
     @Test func `the current flags do not wait for a slow handler`() async throws {
-        let reachability = try started()
+        let observation = try started()
         recorder.suspend()
         network.setRoute(true)
         await settle()
-        #expect(reachability.currentFlags == onLink)
+        #expect(observation.current == onLink)
         recorder.resume()
-        reachability.stop()
+        observation.cancel()
     }
 
     // MARK: Interfaces that come
@@ -250,12 +248,12 @@ struct CallbackTests {
     @Test func `an interface that does not exist has no path until it appears`() async throws {
         network.routing.change { $0.snapshot.apply(.removedLink(index: 2)) }
         let reachability = try network.handle(.host("fe80::1%eth0"))
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        let observation = try reachability.observe(on: .queue(recorder.queue), recorder.handler)
         #expect(recorder.all == [[]])
         network.routing.setRoute(IPPrefix("fe80::/64"), true)
         network.wire(2, "eth0")
         await settle()
         #expect(recorder.all == [[], onLink])
-        reachability.stop()
+        observation.cancel()
     }
 }

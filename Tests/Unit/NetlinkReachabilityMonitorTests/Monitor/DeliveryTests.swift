@@ -34,20 +34,20 @@ struct DeliveryTests {
     @Test func `every call comes on the monitor's thread, the first one too`() async throws {
         let places = Locked<[Bool]>([])
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread) { _ in
+        let observation = try reachability.observe(on: .onMonitorThread) { _ in
             places.withLock { $0.append(isOnMonitorThread) }
         }
         await settle()
         await change(true)
         #expect(places.withLock { $0 } == [true, true])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `the values are those that a handler on a queue gets, in the same order`() async throws {
         let (onQueue, onThread) = (Recorder(), Recorder())
         let (first, second) = (try network.handle(), try network.handle())
-        try first.start(.flags, on: .queue(onQueue.queue), onQueue.handler)
-        try second.start(.flags, on: .onMonitorThread, onThread.handler)
+        let firstObservation = try first.observe(on: .queue(onQueue.queue), onQueue.handler)
+        let secondObservation = try second.observe(on: .onMonitorThread, onThread.handler)
         await settle()
         _ = onQueue.all
         var random = SeededGenerator(seed: 5)
@@ -57,33 +57,33 @@ struct DeliveryTests {
         }
         #expect(onThread.all.count > 10)
         #expect(onThread.all == onQueue.all)
-        first.stop()
-        second.stop()
+        firstObservation.cancel()
+        secondObservation.cancel()
     }
 
     @Test func `the first flags can be skipped, and changes are still delivered`() async throws {
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread, initial: .skip, recorder.handler)
+        let observation = try reachability.observe(on: .onMonitorThread, initial: .skip, recorder.handler)
         await settle()
         #expect(recorder.all.isEmpty)
         await change(true)
         #expect(recorder.all == [onLink])
-        reachability.stop()
+        observation.cancel()
     }
 
-    @Test func `the current flags are there when start returns`() throws {
+    @Test func `the current flags are there when the observation has begun`() throws {
         network.routing.setRoute(.documentation, true)
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread) { _ in }
-        #expect(reachability.currentFlags == onLink)
-        reachability.stop()
-        #expect(reachability.currentFlags == nil)
+        let observation = try reachability.observe(on: .onMonitorThread) { _ in }
+        #expect(observation.current == onLink)
+        observation.cancel()
+        #expect(observation.current == nil)
     }
 
     @Test func `a failure comes on the monitor's thread, and the next answer`() async throws {
         let calls = Locked<[String]>([])
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread) { result in
+        let observation = try reachability.observe(on: .onMonitorThread) { result in
             let call =
                 switch result {
                 case .success(let flags): flags.letters
@@ -100,7 +100,7 @@ struct DeliveryTests {
         await settle()
         let none = ReachabilityFlags().letters
         #expect(calls.withLock { $0 } == [none, "110", none])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `the first call about a name has its report`() async throws {
@@ -108,22 +108,22 @@ struct DeliveryTests {
         network.routing.setRoute(.documentation, true)
         let results = Locked<[Result<ReachabilityFlags, ReachabilityError>]>([])
         let reachability = try network.handle(.host("www.example.com"))
-        try reachability.start(.reports(), on: .onMonitorThread) { result in
+        let observation = try reachability.observe(.reports(), on: .onMonitorThread) { result in
             results.withLock { $0.append(isOnMonitorThread ? result.map(\.flags) : .success([])) }
         }
         try await eventually("the name is resolved") { results.withLock { !$0.isEmpty } }
         #expect(results.withLock { $0 } == [.success(onLink)])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `a busy handler delays the others, and gets the newest flags after that`() async throws {
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let other = try network.handle(.address(IPAddress(192, 0, 2, 2)))
-        try other.start(.flags, on: .onMonitorThread, initial: .skip, recorder.handler)
+        let otherObservation = try other.observe(on: .onMonitorThread, initial: .skip, recorder.handler)
         await settle()
         let calls = Recorder()
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread) { result in
+        let observation = try reachability.observe(on: .onMonitorThread) { result in
             guard case .success(let flags) = result else { return }
             calls.record(flags)
             guard calls.all.count == 1 else { return }
@@ -135,13 +135,13 @@ struct DeliveryTests {
             network.clock.advance(by: .seconds(1))
             network.setRoute(isThere)
         }
-        #expect(other.currentFlags == [])
+        #expect(otherObservation.current == [])
         gate.signal()
         await settle()
         #expect(calls.all == [[], onLink])
         #expect(recorder.all == [onLink])
-        reachability.stop()
-        other.stop()
+        observation.cancel()
+        otherObservation.cancel()
     }
 
     private static func wait(_ semaphore: DispatchSemaphore) {
@@ -150,134 +150,138 @@ struct DeliveryTests {
 
     // MARK: What a handler can do
 
-    @Test func `a handler can stop its handle, and is not called again`() async throws {
-        let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread) { [recorder, weak reachability] result in
-            guard case .success(let flags) = result else { return }
-            recorder.record(flags)
-            reachability?.stop()
-        }
+    @Test func `a handler can cancel its observation, and is not called again`() async throws {
+        let slot = ObservationSlot<ReachabilityFlags>()
+        slot.keep(
+            try network.handle().observe(on: .onMonitorThread) { [recorder] result in
+                guard case .success(let flags) = result else { return }
+                recorder.record(flags)
+                slot.cancel()
+            })
         await settle()
         await change(true)
         #expect(recorder.all == [[]])
-        #expect(reachability.currentFlags == nil)
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `a handler that stops another handle keeps back a call that was due`() async throws {
-        let handles = (try network.handle(), try network.handle())
+    @Test func `a handler that cancels another observation keeps back a call that was due`() async throws {
+        let slots = (ObservationSlot<ReachabilityFlags>(), ObservationSlot<ReachabilityFlags>())
         let recorder = recorder
-        for (own, other) in [handles, (handles.1, handles.0)] {
-            try own.start(.flags, on: .onMonitorThread, initial: .skip) { [weak other] result in
-                guard case .success(let flags) = result else { return }
-                recorder.record(flags)
-                other?.stop()
-            }
+        for (own, other) in [slots, (slots.1, slots.0)] {
+            own.keep(
+                try network.handle().observe(on: .onMonitorThread, initial: .skip) { result in
+                    guard case .success(let flags) = result else { return }
+                    recorder.record(flags)
+                    other.cancel()
+                })
         }
         await settle()
         await change(true)
         #expect(recorder.all == [onLink])
-        handles.0.stop()
-        handles.1.stop()
+        slots.0.cancel()
+        slots.1.cancel()
     }
 
-    @Test func `a handler can start another handle, which is called after it`() async throws {
-        let (reachability, other) = (try network.handle(), try network.handle())
+    @Test func `a handler can begin another observation, which is called after it`() async throws {
+        let (reachability, slot) = (try network.handle(), ObservationSlot<ReachabilityFlags>())
         let events = Locked<[String]>([])
-        try reachability.start(.flags, on: .onMonitorThread) { _ in
+        let observation = try reachability.observe(on: .onMonitorThread) { _ in
             events.withLock { $0.append("begins") }
-            try? other.start(.flags, on: .onMonitorThread) { _ in events.withLock { $0.append("other") } }
+            let other = try? reachability.observe(on: .onMonitorThread) { _ in
+                events.withLock { $0.append("other") }
+            }
+            if let other { slot.keep(other) }
             events.withLock { $0.append("ends") }
         }
         await settle()
         #expect(events.withLock { $0 } == ["begins", "ends", "other"])
-        reachability.stop()
-        other.stop()
+        observation.cancel()
+        slot.cancel()
     }
 
-    @Test func `a handler can start a name, and no call is due when the monitor has settled`() async throws {
+    @Test func `a handler can observe a name, and no call is due when the monitor has settled`() async throws
+    {
         let (reachability, other) = (try network.handle(), try network.handle(.host("www.example.com")))
         let results = Locked<[Result<ReachabilityFlags, ReachabilityError>]>([])
-        try reachability.start(.flags, on: .onMonitorThread) { _ in
-            try? other.start(.reports(), on: .onMonitorThread) { result in
+        let slot = ObservationSlot<ReachabilityReport>()
+        let observation = try reachability.observe(on: .onMonitorThread) { _ in
+            let named = try? other.observe(.reports(), on: .onMonitorThread) { result in
                 results.withLock { $0.append(result.map(\.flags)) }
             }
+            if let named { slot.keep(named) }
         }
         await settle()
         #expect(results.withLock { $0 } == [.success([])])
-        reachability.stop()
-        other.stop()
+        observation.cancel()
+        slot.cancel()
     }
 
-    @Test func `a handler can restart its handle, the only one`() async throws {
-        let reachability = try network.handle()
-        let recorder = recorder
-        try reachability.start(.flags, on: .onMonitorThread) { [weak reachability] _ in
-            reachability?.stop()
-            try? reachability?.start(.flags, on: .onMonitorThread, recorder.handler)
-        }
-        try await eventually("the handle is restarted") { recorder.all == [[]] }
+    @Test func `a handler can cancel the only observation and begin another`() async throws {
+        let (first, second) = (ObservationSlot<ReachabilityFlags>(), ObservationSlot<ReachabilityFlags>())
+        let (reachability, recorder) = (try network.handle(), recorder)
+        first.keep(
+            try reachability.observe(on: .onMonitorThread) { _ in
+                first.cancel()
+                let next = try? reachability.observe(on: .onMonitorThread, recorder.handler)
+                if let next { second.keep(next) }
+            })
+        try await eventually("the second one is called") { recorder.all == [[]] }
         await change(true)
         #expect(recorder.all == [[], onLink])
-        reachability.stop()
+        second.cancel()
         try await eventually("both threads have ended") { network.source.monitor.threadCount == 0 }
     }
 
-    @Test func `a handler can release its handle`() async throws {
-        let kept = Locked<NetworkReachability?>(nil)
-        let recorder = recorder
-        let other = try network.handle()
-        try other.start(.flags, on: .onMonitorThread) { _ in }
-        do {
-            let reachability = try network.handle()
-            kept.withLock { $0 = reachability }
-            try reachability.start(.flags, on: .onMonitorThread) { result in
+    @Test func `a handler can release its observation`() async throws {
+        let (slot, recorder) = (ObservationSlot<ReachabilityFlags>(), recorder)
+        let other = try network.handle().observe(on: .onMonitorThread) { _ in }
+        slot.keep(
+            try network.handle().observe(on: .onMonitorThread, initial: .skip) { result in
                 guard case .success(let flags) = result else { return }
                 recorder.record(flags)
-                let released = kept.withLock { $0.take() }
-                withExtendedLifetime(released) {}
-            }
-        }
+                slot.release()
+            })
         await settle()
-        await change(true)
-        #expect(recorder.all == [[]])
+        for isThere in [true, false] { await change(isThere) }
+        #expect(recorder.all == [onLink])
         #expect(network.source.monitor.userCount == 1)
-        other.stop()
+        other.cancel()
     }
 
-    @Test func `a handler can ask its handle`() async throws {
+    @Test func `a handler can ask the handle`() async throws {
         let asked = Locked<[ReachabilityFlags?]>([])
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread) { [weak reachability] result in
+        let observation = try reachability.observe(on: .onMonitorThread) { result in
             guard case .success(let flags) = result else { return }
-            let answers = [flags, reachability?.currentFlags, try? reachability?.flags()]
+            let answers = [flags, try? reachability.flags()]
             asked.withLock { $0 += answers }
         }
         await settle()
         await change(true)
-        #expect(asked.withLock { $0 } == [[], [], [], onLink, onLink, onLink])
-        reachability.stop()
+        #expect(asked.withLock { $0 } == [[], [], onLink, onLink])
+        observation.cancel()
     }
 
-    @Test func `a handle can change from the thread to a queue and back`() async throws {
-        let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread, recorder.handler)
-        await settle()
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
-        await settle()
-        #expect(recorder.all == [[], []])
-        try reachability.start(.flags, on: .onMonitorThread, recorder.handler)
-        await settle()
-        await change(true)
-        #expect(recorder.all == [[], [], [], onLink])
-        reachability.stop()
+    @Test func `cancel waits for a call on the monitor's thread`() async throws {
+        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let calls = Locked<[String]>([])
+        let observation = try network.handle().observe(on: .onMonitorThread) { _ in
+            entered.signal()
+            gate.wait()
+            calls.withLock { $0.append("call") }
+        }
+        await Task.detached { Self.wait(entered) }.value
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { gate.signal() }
+        observation.cancel()
+        calls.withLock { $0.append("cancelled") }
+        #expect(calls.withLock { $0 } == ["call", "cancelled"])
     }
 
-    @Test func `no call begins after stop on another thread, unless it had begun`() async throws {
+    @Test func `no call begins after cancel on another thread`() async throws {
         let reachability = try network.handle()
-        try reachability.start(.flags, on: .onMonitorThread, recorder.handler)
+        let observation = try reachability.observe(on: .onMonitorThread, recorder.handler)
         await settle()
-        reachability.stop()
+        observation.cancel()
         await change(true)
         #expect(recorder.all == [[]])
     }

@@ -7,21 +7,8 @@ import Testing
 struct IterationTrackerTests {
     private let work = InFlightCounter()
 
-    /// The iteration counted as waiting while it went on with the second element.
-    @Test func `an iteration that keeps all elements waits once it has read each`() throws {
-        let tracker = try #require(IterationTracker(work, keepsAll: true))
-        for _ in 0..<2 { tracker.willOffer() }
-        for _ in 0..<2 {
-            tracker.willWait()
-            #expect(work.newLoopCount == 1)
-            tracker.didWait()
-        }
-        tracker.willWait()
-        #expect(work.newLoopCount == 0)
-    }
-
     @Test func `an iteration that keeps the newest element waits once it has read that`() throws {
-        let tracker = try #require(IterationTracker(work, keepsAll: false))
+        let tracker = try #require(IterationTracker(work))
         for _ in 0..<2 { tracker.willOffer() }
         tracker.willWait()
         #expect(work.newLoopCount == 1)
@@ -31,7 +18,7 @@ struct IterationTrackerTests {
     }
 
     @Test func `an iteration is in flight from an element until it waits again`() throws {
-        let tracker = try #require(IterationTracker(work, keepsAll: true))
+        let tracker = try #require(IterationTracker(work))
         tracker.willWait()
         #expect(work.begunWhenQuiet == 0)
         tracker.willOffer()

@@ -71,10 +71,8 @@ struct MonitorBatchTests {
             clock: ManualMonitorClock(ManualClock()),
             changes: { [feeds] () throws(ReachabilityError) in try feeds.open() }
         )
-        let handles = try (10..<610).map { number in
-            try NetworkReachability(address: Self.address(number), source: source)
-        }
-        for handle in handles { try handle.start(.flags, on: .onMonitorThread) { _ in } }
+        let queries = (10..<610).map { NetworkQuery.flags(of: .address(Self.address($0))) }
+        let observation = try source.observe(queries, on: .onMonitorThread) { _, _ in }
         await source.monitor.settle()
         routing.rounds.withLock { $0 = [] }
         feeds.notify([.rule])
@@ -83,11 +81,11 @@ struct MonitorBatchTests {
         #expect(rounds.allSatisfy { Set($0).count <= EvaluationBatch.limit })
         #expect(rounds.count < 10)
         #expect(Set(rounds.joined()).count == 600)
-        for (number, handle) in zip(10..<610, handles) {
-            let flags: ReachabilityFlags = number.isMultiple(of: 2) ? [.reachable, .isDirect] : []
-            #expect(handle.currentFlags == flags, "\(number)")
-            handle.stop()
+        let expected: [ReachabilityFlags?] = (10..<610).map {
+            $0.isMultiple(of: 2) ? [.reachable, .isDirect] : []
         }
+        #expect(observation.currentValues == expected)
+        observation.cancel()
     }
 
     @Test func `a kernel that does not answer is asked for one batch of a burst`() async throws {
@@ -97,17 +95,15 @@ struct MonitorBatchTests {
             clock: ManualMonitorClock(ManualClock()),
             changes: { [feeds] () throws(ReachabilityError) in try feeds.open() }
         )
-        let handles = try (10..<610).map { number in
-            try NetworkReachability(address: Self.address(number), source: source)
-        }
-        for handle in handles { try handle.start(.flags, on: .onMonitorThread) { _ in } }
+        let queries = (10..<610).map { NetworkQuery.flags(of: .address(Self.address($0))) }
+        let observation = try source.observe(queries, on: .onMonitorThread) { _, _ in }
         await source.monitor.settle()
         routing.rounds.withLock { $0 = [] }
         routing.failure.withLock { $0 = ETIMEDOUT }
         feeds.notify([.rule])
         await source.monitor.settle()
         #expect(routing.rounds.withLock { $0.map { Set($0).count } } == [128])
-        for handle in handles { handle.stop() }
+        observation.cancel()
     }
 
     @Test func `a target without a candidate does not move the others of its batch`() throws {

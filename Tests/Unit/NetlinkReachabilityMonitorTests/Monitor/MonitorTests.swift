@@ -26,13 +26,12 @@ struct MonitorTests {
     private func start(
         _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1)),
         in network: ScriptedNetwork? = nil
-    ) async throws -> NetworkReachability {
+    ) async throws -> NetworkObservation<ReachabilityFlags> {
         let network = network ?? self.network
-        let reachability = try network.handle(target)
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        let observation = try network.handle(target).observe(on: .queue(recorder.queue), recorder.handler)
         await settle(network)
         _ = network.routing.takeAsked()
-        return reachability
+        return observation
     }
 
     @Test func `a route notification evaluates the targets inside its prefix only`() async throws {
@@ -41,26 +40,26 @@ struct MonitorTests {
         network.notify(.route(.documentation))
         await settle()
         #expect(network.routing.takeAsked() == [IPAddress(192, 0, 2, 1)])
-        inside.stop()
-        outside.stop()
+        inside.cancel()
+        outside.cancel()
     }
 
     @Test func `a route that is removed without a notification is noticed later`() async throws {
         network.routing.setRoute(.documentation, true)
-        let reachability = try await start()
+        let observation = try await start()
         network.notify(.link(isLoss: true))
         await settle()
         network.routing.setRoute(.documentation, false)
         network.clock.advance(by: .milliseconds(250))
         await settle()
         #expect(recorder.all == [onLink, []])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `an IPv6 route that expires is noticed without a notification`() async throws {
         let prefix = IPPrefix("2001:db8::/32")
         network.routing.setRoute(prefix, true, expires: 500)
-        let reachability = try await start(.host("2001:db8::1"))
+        let observation = try await start(.host("2001:db8::1"))
         network.routing.setRoute(prefix, false, expires: 500)
         network.clock.advance(by: .milliseconds(5_049))
         await settle()
@@ -68,11 +67,11 @@ struct MonitorTests {
         network.clock.advance(by: .milliseconds(1))
         await settle()
         #expect(recorder.all == [onLink, []])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `everything is evaluated after an overrun`() async throws {
-        let reachability = try await start()
+        let observation = try await start()
         network.routing.setRoute(.documentation, true)
         network.overrun()
         await settle()
@@ -81,34 +80,34 @@ struct MonitorTests {
         await settle()
         #expect(recorder.all == [[], onLink])
         #expect(network.source.monitorCounters.overruns == 1)
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `everything is evaluated periodically if notifications are refused`() async throws {
         let network = ScriptedNetwork(refusedGroups: 3)
-        let reachability = try await start(in: network)
+        let observation = try await start(in: network)
         network.routing.setRoute(.documentation, true)
         network.clock.advance(by: .seconds(5))
         await settle(network)
         #expect(recorder.all == [[], onLink])
         #expect(network.source.monitorCounters.polls == 1)
         #expect(network.source.monitorCounters.refusedGroups == 3)
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `everything is evaluated periodically after the feed failed`() async throws {
-        let reachability = try await start()
+        let observation = try await start()
         network.breakFeed()
         await settle()
         network.routing.setRoute(.documentation, true)
         network.clock.advance(by: .seconds(5))
         await settle()
         #expect(recorder.all == [[], onLink])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `everything is evaluated after the machine has slept`() async throws {
-        let reachability = try await start()
+        let observation = try await start()
         network.routing.setRoute(.documentation, true)
         network.clock.sleepMachine(for: .milliseconds(900))
         await settle()
@@ -117,12 +116,12 @@ struct MonitorTests {
         await settle()
         #expect(recorder.all == [[], onLink])
         #expect(network.source.monitorCounters.sleeps == 1)
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `a failed evaluation keeps the flags and is tried again`() async throws {
         network.routing.setRoute(.documentation, true)
-        let reachability = try await start()
+        let observation = try await start()
         network.routing.setRoute(.documentation, false)
         network.routing.fail(ReachabilityError(operation: "ask", number: 110))
         network.notify(.settings)
@@ -133,19 +132,19 @@ struct MonitorTests {
         await settle()
         #expect(recorder.all == [onLink, []])
         #expect(network.source.monitorCounters.failures == 1)
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `the counters continue with the next thread of the monitor`() async throws {
         let first = try await start()
         let asked = network.source.monitorCounters.evaluations
         #expect(asked == 1)
-        first.stop()
+        first.cancel()
         try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }
         let second = try await start()
         #expect(network.source.monitorCounters.evaluations == 2)
         #expect(network.starts == 2)
-        second.stop()
+        second.cancel()
     }
 
     @Test func `an ending thread still counts after the next one has begun`() async throws {
@@ -158,20 +157,20 @@ struct MonitorTests {
         }
         network.notify(.route(.documentation))
         try await eventually("the monitor asks") { isAsking.withLock { $0 } }
-        first.stop()
+        first.cancel()
         let second = try await start()
         #expect(network.source.monitorCounters.evaluations == 2)
         gate.signal()
         try await eventually("the first thread has ended") { network.source.monitor.threadCount == 1 }
         await settle()
         #expect(network.source.monitorCounters.evaluations == 3)
-        second.stop()
+        second.cancel()
     }
 
     @Test func `a clock keeps no listener of a thread that has ended`() async throws {
         for _ in 0..<3 {
-            let reachability = try await start()
-            reachability.stop()
+            let observation = try await start()
+            observation.cancel()
             try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }
         }
         #expect(network.starts == 3)
@@ -182,7 +181,7 @@ struct MonitorTests {
 
     /// Begins an iteration over the flags of a name.
     private func startName(in network: ScriptedNetwork) async throws
-        -> NetworkReachability.Updates<ReachabilityFlags>.Iterator
+        -> NetworkUpdates<ReachabilityFlags>.Iterator
     {
         try network.handle(.host(name)).updates.makeAsyncIterator()
     }
@@ -208,13 +207,13 @@ struct MonitorTests {
         network.resolver.fail(ReachabilityError(operation: "resolve", number: 11))
         network.resolver.set(name, .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
-        let reachability = try await start(.host(name))
+        let observation = try await start(.host(name))
         #expect(recorder.all.isEmpty)
         network.resolver.fail(nil)
         network.clock.advance(by: .seconds(1))
         await settle()
         #expect(recorder.all == [onLink])
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `a resolver that hangs is given up after its time-out`() async throws {
@@ -228,13 +227,13 @@ struct MonitorTests {
         var options = ReachabilityOptions()
         options.resolutionTimeout = .milliseconds(1)
         let reachability = try NetworkReachability(target: .host(name), options: options, source: source)
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
-        try await eventually("the name is given up") { reachability.currentFlags != nil }
+        let observation = try reachability.observe(on: .queue(recorder.queue), recorder.handler)
+        try await eventually("the name is given up") { observation.current != nil }
         await source.monitor.settle()
         recorder.drain()
         #expect(recorder.all == [[]])
         #expect(source.monitorCounters.failedResolutions == 1)
-        reachability.stop()
+        observation.cancel()
         held.signal()
     }
 

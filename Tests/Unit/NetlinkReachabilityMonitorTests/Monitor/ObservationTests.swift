@@ -54,19 +54,15 @@ struct ObservationTests {
 
     private func startFlags(
         _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1))
-    ) throws -> NetworkReachability {
-        let reachability = try network.handle(target)
-        try reachability.start(.flags, on: .queue(queue)) { append($0) }
-        return reachability
+    ) throws -> NetworkObservation<ReachabilityFlags> {
+        try network.handle(target).observe(on: .queue(queue)) { append($0) }
     }
 
     private func observe(
         _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1)),
         onChangeOf change: ReachabilityReport.Change = .flags
-    ) throws -> NetworkReachability {
-        let reachability = try network.handle(target)
-        try reachability.start(.reports(onChangeOf: change), on: .queue(queue)) { append($0) }
-        return reachability
+    ) throws -> NetworkObservation<ReachabilityReport> {
+        try network.handle(target).observe(.reports(onChangeOf: change), on: .queue(queue)) { append($0) }
     }
 
     /// Causes an evaluation.
@@ -79,13 +75,13 @@ struct ObservationTests {
     // MARK: Failures
 
     @Test func `a failure is reported once, and the flags after it are delivered`() async throws {
-        let reachability = try startFlags()
+        let observation = try startFlags()
         await settle()
         #expect(take() == ["-- -------"])
         network.routing.fail(error)
         for _ in 0..<3 { await evaluate() }
         #expect(take() == ["error 24"])
-        #expect(reachability.currentFlags == [])
+        #expect(observation.current == [])
         network.routing.fail(ReachabilityError(operation: "ask", number: 12))
         await evaluate()
         #expect(take() == ["error 12"])
@@ -93,7 +89,7 @@ struct ObservationTests {
         await evaluate()
         #expect(take() == ["-- -------"])
         #expect(network.source.monitorCounters.failures >= 4)
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `a sequence throws the failure of an evaluation, and ends`() async throws {
@@ -110,7 +106,7 @@ struct ObservationTests {
 
     @Test func `a missing interface is a no, and no failure`() async throws {
         network.routing.change { $0.snapshot.apply(.removedLink(index: 2)) }
-        let reachability = try observe(.host("fe80::1%eth0"))
+        let observation = try observe(.host("fe80::1%eth0"))
         await settle()
         #expect(take() == ["-- ------- there is no interface \"eth0\""])
         network.wire(2, "eth0")
@@ -118,13 +114,13 @@ struct ObservationTests {
         // The flags are the same, for another reason.
         #expect(take() == [])
         #expect(network.source.monitorCounters.failures == 0)
-        reachability.stop()
+        observation.cancel()
     }
 
     // MARK: Reports
 
     @Test func `the flags and the reason are those of one evaluation`() async throws {
-        let reachability = try observe()
+        let observation = try observe()
         await settle()
         network.setRoute(true)
         await settle()
@@ -135,17 +131,17 @@ struct ObservationTests {
         // Reading the report afterwards asks nothing.
         #expect(network.routing.takeAsked().isEmpty)
         #expect(asked > 0)
-        #expect(reachability.currentFlags == onLink)
-        reachability.stop()
+        #expect(observation.current?.flags == onLink)
+        observation.cancel()
     }
 
     @Test func `another reason with the same flags is not delivered`() async throws {
         network.routing.setRoute(.documentation, true)
-        let reachability = try observe()
+        let observation = try observe()
         await settle()
         for _ in 0..<3 { await evaluate() }
         #expect(take().count == 1)
-        reachability.stop()
+        observation.cancel()
     }
 
     /// What a handle delivers while the default route changes its gateway.
@@ -153,13 +149,13 @@ struct ObservationTests {
         network.wire(2, "eth0")
         let gateways = ["192.0.2.254", "192.0.2.253"].map { Route.defaultRoute(2, via: $0) }
         network.setDefault(gateways[0])
-        let reachability = try observe(.defaultPath, onChangeOf: change)
+        let observation = try observe(.defaultPath, onChangeOf: change)
         await settle()
         let first = take()
         network.clock.advance(by: .seconds(1))
         network.apply(.route(gateways[1], .replacing))
         await settle()
-        defer { reachability.stop() }
+        defer { observation.cancel() }
         return first + take()
     }
 
@@ -187,11 +183,11 @@ struct ObservationTests {
         }
         let source = NetworkSource(routing: network.routing, resolver: resolver)
         let reachability = try NetworkReachability(target: .host(name), source: source)
-        try reachability.start(.reports(), on: .queue(queue)) { append($0) }
+        let observation = try reachability.observe(.reports(), on: .queue(queue)) { append($0) }
         #expect(take().isEmpty)
         held.signal()
         try await eventually("the report is delivered") { take().contains { $0.hasPrefix("-- -------") } }
-        reachability.stop()
+        observation.cancel()
     }
 
     /// Causes every name to be resolved.
@@ -207,30 +203,30 @@ struct ObservationTests {
     /// It was delivered as "not reachable".
     @Test func `a resolver that cannot run is delivered as a failure, once`() async throws {
         network.resolver.fail(Self.noThread)
-        let reachability = try observe(.host("www.example.com"))
+        let observation = try observe(.host("www.example.com"))
         await settle()
         network.clock.advance(by: .seconds(1))
         await settle()
         #expect(network.resolver.count == 2)
         #expect(take() == ["error 11"])
-        #expect(reachability.currentFlags == nil)
-        reachability.stop()
+        #expect(observation.current == nil)
+        observation.cancel()
     }
 
     @Test func `the last flags stay when the resolver can no longer run`() async throws {
         network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
-        let reachability = try startFlags(.host("www.example.com"))
+        let observation = try startFlags(.host("www.example.com"))
         await settle()
         network.resolver.fail(Self.noThread)
         await resolveAgain()
         #expect(take() == [onLink.letters, "error 11"])
-        #expect(reachability.currentFlags == onLink)
+        #expect(observation.current == onLink)
         network.resolver.fail(nil)
         network.clock.advance(by: .seconds(1))
         await settle()
         #expect(take() == [onLink.letters])
-        reachability.stop()
+        observation.cancel()
     }
 
     /// Failed evaluations share one pause, which doubles.
@@ -249,14 +245,14 @@ struct ObservationTests {
         network.clock.advance(by: .seconds(1))
         await settle()
         #expect(take() == ["-- -------"])
-        named.stop()
-        other.stop()
+        named.cancel()
+        other.cancel()
     }
 
     @Test func `the routes to known addresses count while the resolver cannot run`() async throws {
         network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
         network.routing.setRoute(.documentation, true)
-        let reachability = try observe(.host("www.example.com"))
+        let observation = try observe(.host("www.example.com"))
         await settle()
         network.resolver.fail(Self.noThread)
         await resolveAgain()
@@ -269,21 +265,7 @@ struct ObservationTests {
         await settle()
         await evaluate()
         #expect(take().map { $0.prefix(10) } == ["-- -------"])
-        #expect(reachability.currentFlags == [])
-        reachability.stop()
-    }
-
-    @Test func `observing replaces the handler of an earlier start`() async throws {
-        let reachability = try startFlags()
-        _ = take()
-        try reachability.start(.reports(), on: .queue(queue)) { append($0) }
-        network.setRoute(true)
-        await settle()
-        // Entries of the handler have no reason.
-        #expect(take().allSatisfy { $0.count > onLink.letters.count })
-        #expect(network.source.monitor.userCount == 1)
-        reachability.stop()
-        #expect(reachability.currentFlags == nil)
-        #expect(network.source.monitor.userCount == 0)
+        #expect(observation.current?.flags == [])
+        observation.cancel()
     }
 }

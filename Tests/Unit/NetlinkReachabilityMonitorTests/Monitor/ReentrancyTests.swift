@@ -2,23 +2,13 @@
 
 import Dispatch
 import Fakes
+import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport
 import Testing
 
 @testable import NetlinkReachability
-
-/// Holds a handle that a handler can release.
-private final class Box: Sendable {
-    let handle = Locked<NetworkReachability?>(nil)
-
-    func release() {
-        // Released outside the lock.
-        let released = handle.withLock { $0.take() }
-        withExtendedLifetime(released) {}
-    }
-}
 
 /// Calls a closure when it is released.
 private final class Witness: Sendable {
@@ -37,99 +27,135 @@ struct ReentrancyTests {
     let network = ScriptedNetwork()
     let recorder = Recorder()
 
-    @Test func `a handler can stop its handle`() async throws {
-        let reachability = try network.handle()
-        try reachability.start(.flags, on: .queue(recorder.queue)) { [recorder, weak reachability] result in
-            guard case .success(let flags) = result else { return }
-            recorder.record(flags)
-            reachability?.stop()
-        }
+    @Test func `a handler can cancel its observation`() async throws {
+        let slot = ObservationSlot<ReachabilityFlags>()
+        slot.keep(
+            try network.handle().observe(on: .queue(recorder.queue)) { [recorder] result in
+                guard case .success(let flags) = result else { return }
+                recorder.record(flags)
+                slot.cancel()
+            })
         _ = recorder.all
         network.setRoute(true)
         await network.source.monitor.settle()
         #expect(recorder.all == [[]])
-        #expect(reachability.currentFlags == nil)
+        #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `a handler can restart its handle`() async throws {
+    @Test func `two handlers can cancel each other's observations at the same time`() async throws {
+        let slots = (ObservationSlot<ReachabilityFlags>(), ObservationSlot<ReachabilityFlags>())
+        let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let reachability = try network.handle()
-        let recorder = recorder
-        try reachability.start(.flags, on: .queue(recorder.queue)) { [weak reachability] _ in
-            try? reachability?.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        slots.0.keep(
+            try reachability.observe { _ in
+                first.signal()
+                second.wait()
+                slots.1.cancel()
+            })
+        slots.1.keep(
+            try reachability.observe { _ in
+                second.signal()
+                first.wait()
+                slots.0.cancel()
+            })
+        try await eventually("both are cancelled") { network.source.monitor.userCount == 0 }
+    }
+
+    @Test func `a handler can begin another observation`() async throws {
+        let (reachability, recorder) = (try network.handle(), recorder)
+        let slot = ObservationSlot<ReachabilityFlags>()
+        let observation = try reachability.observe(on: .queue(recorder.queue)) { _ in
+            let next = try? reachability.observe(on: .queue(recorder.queue), recorder.handler)
+            if let next { slot.keep(next) }
         }
         _ = recorder.all
+        observation.cancel()
         network.setRoute(true)
         await network.source.monitor.settle()
         #expect(recorder.all == [[], [.reachable, .isDirect]])
-        reachability.stop()
+        slot.cancel()
     }
 
-    @Test func `a handler can release its handle`() async throws {
-        let box = Box()
-        let recorder = recorder
-        do {
-            let reachability = try network.handle()
-            box.handle.withLock { $0 = reachability }
-            try reachability.start(.flags, on: .queue(recorder.queue)) { result in
+    @Test func `a handler can release its observation`() async throws {
+        let (slot, recorder) = (ObservationSlot<ReachabilityFlags>(), recorder)
+        slot.keep(
+            try network.handle().observe(on: .queue(recorder.queue), initial: .skip) { result in
                 guard case .success(let flags) = result else { return }
                 recorder.record(flags)
-                box.release()
-            }
+                slot.release()
+            })
+        for isThere in [true, false] {
+            network.clock.advance(by: .seconds(1))
+            network.setRoute(isThere)
+            await network.source.monitor.settle()
+            recorder.drain()
         }
-        _ = recorder.all
-        network.setRoute(true)
-        await network.source.monitor.settle()
-        #expect(recorder.all == [[]])
-        #expect(box.handle.withLock { $0 == nil })
+        #expect(recorder.all == [[.reachable, .isDirect]])
+        #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `releasing the handle stops it`() async throws {
-        var reachability: NetworkReachability? = try network.handle()
-        try reachability?.start(.flags, on: .queue(recorder.queue), recorder.handler)
-        #expect(recorder.all == [[]])
-        reachability = nil
-        network.setRoute(true)
-        await network.source.monitor.settle()
-        #expect(recorder.all == [[]])
-    }
-
-    @Test func `stop releases the handler`() throws {
-        let isReleased = Locked(false)
-        let reachability = try network.handle()
+    @Test func `releasing the observation ends it`() async throws {
         do {
-            let witness = Witness { isReleased.withLock { $0 = true } }
-            try reachability.start(.flags, on: .queue(recorder.queue)) { _ in withExtendedLifetime(witness) {}
-            }
+            let observation = try network.handle().observe(on: .queue(recorder.queue), recorder.handler)
+            #expect(recorder.all == [[]])
+            withExtendedLifetime(observation) {}
+        }
+        network.setRoute(true)
+        await network.source.monitor.settle()
+        #expect(recorder.all == [[]])
+    }
+
+    @Test func `cancel releases the handler`() throws {
+        let isReleased = Locked(false)
+        let witness = Locked<Witness?>(Witness { isReleased.withLock { $0 = true } })
+        let observation = try network.handle().observe(on: .queue(recorder.queue)) {
+            [kept = witness.withLock { $0.take() }] _ in withExtendedLifetime(kept) {}
         }
         _ = recorder.all
         #expect(!isReleased.withLock { $0 })
-        reachability.stop()
+        observation.cancel()
         _ = recorder.all
         #expect(isReleased.withLock { $0 })
     }
 
-    @Test func `a handler can stop the handle while it is released`() throws {
-        let reachability = try network.handle()
-        do {
-            let witness = Witness { [weak reachability] in reachability?.stop() }
-            try reachability.start(.flags, on: .queue(recorder.queue)) { _ in withExtendedLifetime(witness) {}
-            }
+    @Test func `what a handler holds can cancel the observation while it is released`() throws {
+        let slot = ObservationSlot<ReachabilityFlags>()
+        let witness = Locked<Witness?>(Witness { slot.cancel() })
+        let observation = try network.handle().observe(on: .queue(recorder.queue)) {
+            [kept = witness.withLock { $0.take() }] _ in withExtendedLifetime(kept) {}
         }
-        try reachability.start(.flags, on: .queue(recorder.queue), recorder.handler)
+        slot.keep(observation)
         _ = recorder.all
-        reachability.stop()
-        #expect(reachability.currentFlags == nil)
+        observation.cancel()
+        #expect(observation.current == nil)
     }
 
-    @Test func `a handler can evaluate its handle`() throws {
+    @Test func `cancel waits for a call that is running`() async throws {
+        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let calls = Locked<[String]>([])
+        let observation = try network.handle().observe { _ in
+            entered.signal()
+            gate.wait()
+            calls.withLock { $0.append("call") }
+        }
+        await Task.detached { Self.wait(entered) }.value
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { gate.signal() }
+        observation.cancel()
+        calls.withLock { $0.append("cancelled") }
+        #expect(calls.withLock { $0 } == ["call", "cancelled"])
+    }
+
+    private static func wait(_ semaphore: DispatchSemaphore) { semaphore.wait() }
+
+    @Test func `a handler can evaluate the handle`() throws {
         let reachability = try network.handle()
         let asked = Locked<ReachabilityFlags?>(nil)
-        try reachability.start(.flags, on: .queue(recorder.queue)) { [weak reachability] _ in
-            let flags = try? reachability?.flags()
+        let observation = try reachability.observe(on: .queue(recorder.queue)) { _ in
+            let flags = try? reachability.flags()
             asked.withLock { $0 = flags }
         }
         _ = recorder.all
         #expect(asked.withLock { $0 } == [])
-        reachability.stop()
+        observation.cancel()
     }
 }

@@ -30,27 +30,26 @@ struct ResourceTests {
     }
 
     @Test(.enabled(if: !ProcessResources.isSanitized, "a sanitizer multiplies every allocation"))
-    func `idle handles cost about a kibibyte each`() async {
+    func `idle observations cost about a kibibyte each`() async {
         await #expect(processExitsWith: .success) {
             let network = ScriptedNetwork()
-            var handles: [NetworkReachability] = []
+            var observations: [NetworkObservation<ReachabilityFlags>] = []
             // Fewer leave the costs of the process visible beside those of the handles.
             let count = max(Rounds.of(100_000), 40_000)
-            handles.reserveCapacity(count)
+            observations.reserveCapacity(count)
             let before = ProcessResources.residentBytes
             for number in 0..<UInt32(count) {
                 let handle = try network.handle(.address(IPAddress(v4: 0x0A00_0000 + number)))
-                try handle.start(.flags) { _ in }
-                handles.append(handle)
+                observations.append(try handle.observe { _ in })
                 // The notes of the script are no part of a handle.
                 if number.isMultiple(of: 1_000) { _ = network.routing.takeAsked() }
             }
             await network.source.monitor.settle()
             _ = network.routing.takeAsked()
-            let each = (ProcessResources.residentBytes - before) / handles.count
+            let each = (ProcessResources.residentBytes - before) / count
             #expect(each < 1_500, "\(each) bytes each")
             #expect(network.starts == 1)
-            for handle in handles { handle.stop() }
+            for observation in observations { observation.cancel() }
             #expect(network.source.monitor.userCount == 0)
         }
     }
@@ -63,10 +62,9 @@ struct ResourceTests {
                 return .notFound
             }
             let source = NetworkSource(routing: network.routing, resolver: resolver)
-            let handles = try (0..<20).map { number in
-                try NetworkReachability(host: "host\(number).example", source: source)
+            let observations = try (0..<20).map { number in
+                try NetworkReachability(host: "host\(number).example", source: source).observe { _ in }
             }
-            for handle in handles { try handle.start(.flags) { _ in } }
             await source.monitor.settle()
             // A thread has its name once it runs.
             try await eventually("every thread of the limit runs") {
@@ -74,24 +72,22 @@ struct ResourceTests {
             }
             await source.monitor.settle()
             #expect(ProcessResources.threads(named: "netlink-resolve") == MonitorState.Names.limit)
-            for handle in handles { handle.stop() }
+            for observation in observations { observation.cancel() }
         }
     }
 
-    @Test func `a path monitor that was created while descriptors were exhausted can run later`() async {
+    @Test func `a path can be found after descriptors were exhausted`() async {
         await #expect(processExitsWith: .success) {
             var limit = rlimit()
             try #require(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
             var none = limit
             none.rlim_cur = 0
             try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
-            let monitor = NetworkPathMonitor()
-            #expect(throws: ReachabilityError.self) { try monitor.path() }
+            #expect(throws: ReachabilityError.self) { try NetworkSource.kernel().path() }
             try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
-            _ = try monitor.path()
-            monitor.start(queue: DispatchQueue(label: "paths"))
-            #expect(monitor.queue != nil)
-            monitor.cancel()
+            let observation = try NetworkSource.kernel().observe(.path()) { _ in }
+            #expect(observation.current != nil)
+            observation.cancel()
         }
     }
 
@@ -103,8 +99,8 @@ struct ResourceTests {
         for _ in 0..<10 {
             let first = try NetworkReachability(target: .host("localhost"), source: source)
             let second = try NetworkReachability(target: .address(.loopbackV4), source: source)
-            try first.start(.flags) { _ in }
-            try second.start(.flags) { _ in }
+            let firstObservation = try first.observe { _ in }
+            let secondObservation = try second.observe { _ in }
             await source.monitor.settle()
             // One for both; those of earlier rounds can still be ending.
             try await eventually("there is one thread") {
@@ -112,8 +108,8 @@ struct ResourceTests {
             }
             #expect(
                 ProcessResources.descriptors(beginning: "anon_inode:inotify") > 0, sourceLocation: location)
-            first.stop()
-            second.stop()
+            firstObservation.cancel()
+            secondObservation.cancel()
         }
         try await eventually("there is no thread") {
             ProcessResources.threads(named: "netlink-monitor") == 0

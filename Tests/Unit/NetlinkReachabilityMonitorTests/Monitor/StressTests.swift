@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Fakes
 import Glibc
 import NetlinkRoute
@@ -16,19 +17,19 @@ struct StressTests {
     /// Short here, and as long as one likes with `make stress`.
     private static let seconds = getenv("STRESS_SECONDS").flatMap { Int(String(cString: $0)) } ?? 0
 
-    /// Starts a handle with a handler on a queue of its own, or on the monitor's thread.
+    /// Observes with a handler on a queue, or on the monitor's thread.
     private static func start(
         _ handle: NetworkReachability,
         onMonitorThread: Bool,
         _ handler: @escaping @Sendable (ReachabilityFlags) -> Void
-    ) throws {
-        try handle.start(.flags, on: onMonitorThread ? .onMonitorThread : .ownQueue) { result in
+    ) throws -> NetworkObservation<ReachabilityFlags> {
+        try handle.observe(on: onMonitorThread ? .onMonitorThread : .queue(.global())) { result in
             if case .success(let flags) = result { handler(flags) }
         }
     }
 
     @Test(arguments: [false, true])
-    func `forty threads that start, stop and release while routes flap leave nothing behind`(
+    func `forty threads that observe, cancel and release while routes flap leave nothing behind`(
         onMonitorThread: Bool
     ) async throws {
         let network = ScriptedNetwork(usesSystemClock: true)
@@ -44,9 +45,8 @@ struct StressTests {
                 next += 1
                 network.setRoute((thread + round).isMultiple(of: 2))
                 do {
-                    let own = try network.handle()
                     let last = Locked<ReachabilityFlags?>(nil)
-                    try Self.start(own, onMonitorThread: onMonitorThread) { flags in
+                    let own = try Self.start(network.handle(), onMonitorThread: onMonitorThread) { flags in
                         let before = last.withLock { last in
                             defer { last = flags }
                             return last
@@ -54,37 +54,41 @@ struct StressTests {
                         calls.add(1, ordering: .relaxed)
                         if before == flags { repeats.add(1, ordering: .relaxed) }
                     }
-                    try Self.start(shared, onMonitorThread: onMonitorThread) { [weak shared] _ in
-                        if round.isMultiple(of: 3) { shared?.stop() }
-                    }
-                    _ = shared.currentFlags
-                    if round.isMultiple(of: 2) { own.stop() }
+                    let slot = ObservationSlot<ReachabilityFlags>()
+                    slot.keep(
+                        try Self.start(shared, onMonitorThread: onMonitorThread) { _ in
+                            if round.isMultiple(of: 3) { slot.cancel() }
+                        })
+                    _ = own.current
+                    if round.isMultiple(of: 2) { own.cancel() }
+                    if !round.isMultiple(of: 3) { slot.release() }
                 } catch {
                     failures.withLock { $0.append("\(error)") }
                 }
             }
         }
-        shared.stop()
         #expect(failures.withLock { $0 } == [])
-        // The threads can be so quick that no handler runs before its handle is released; that of one that stays does.
-        let staying = try network.handle()
-        try Self.start(staying, onMonitorThread: onMonitorThread) { _ in calls.add(1, ordering: .relaxed) }
+        // The threads can be so quick that no handler runs before its observation is released; that of one that stays does.
+        let staying = try Self.start(shared, onMonitorThread: onMonitorThread) { _ in
+            calls.add(1, ordering: .relaxed)
+        }
         try await eventually("a handler is called") { calls.load(ordering: .relaxed) > 0 }
-        staying.stop()
+        staying.cancel()
         #expect(repeats.load(ordering: .relaxed) == 0)
-        #expect(network.source.monitor.userCount == 0)
+        // The observations that end in their first call end when it comes.
+        try await eventually("every observation has ended") { network.source.monitor.userCount == 0 }
         try await eventually("the thread has ended") { network.source.monitor.threadCount == 0 }
     }
 
     @Test func `every handle delivers the true flags after a storm`() async throws {
         let network = ScriptedNetwork(usesSystemClock: true)
         let prefixes = (0..<64).compactMap { IPPrefix(IPAddress(10, 0, UInt8($0), 0), length: 24) }
-        var handles: [(NetworkReachability, Recorder)] = []
+        var observed: [(NetworkReachability, NetworkObservation<ReachabilityFlags>, Recorder)] = []
         for number in 0..<640 {
             let address = IPAddress(10, 0, UInt8(number % 64), UInt8(1 + number / 64))
             let (handle, recorder) = (try network.handle(.address(address)), Recorder())
-            try handle.start(.flags, on: .queue(recorder.queue), recorder.handler)
-            handles.append((handle, recorder))
+            let observation = try handle.observe(on: .queue(recorder.queue), recorder.handler)
+            observed.append((handle, observation, recorder))
         }
         var random = SeededGenerator(seed: 7)
         for _ in 0..<20_000 {
@@ -92,15 +96,15 @@ struct StressTests {
             network.setRoute(Bool.random(using: &random), prefix)
             if Int.random(in: 0..<2_000, using: &random) == 0 { network.overrun() }
         }
-        for (handle, recorder) in handles {
+        for (handle, observation, recorder) in observed {
             let expected = try await handle.flags()
             try await eventually("\(handle.target) has \(expected.letters)") {
-                handle.currentFlags == expected
+                observation.current == expected
             }
             let all = recorder.all
             #expect(all.last == expected)
             #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
-            handle.stop()
+            observation.cancel()
         }
     }
 }

@@ -21,87 +21,66 @@ struct NetworkMeteringTests {
         network.setDefault(.defaultRoute(3, via: "198.51.100.254", metric: 2))
     }
 
-    private func makeMonitor() -> NetworkPathMonitor {
-        let metering = NetworkMetering { [costs] interface in
-            costs.withLock { $0[interface.name] ?? .free }
-        }
-        return NetworkPathMonitor(source: network.source, metering: metering)
+    private var metering: NetworkMetering {
+        NetworkMetering { [costs] interface in costs.withLock { $0[interface.name] ?? .free } }
+    }
+
+    private func path() throws -> NetworkPath {
+        try network.source.path(metering: metering)
     }
 
     private func set(_ cost: NetworkMetering.Cost, _ name: String) {
         costs.withLock { $0[name] = cost }
     }
 
+    /// Has all evaluated again, after the pause that follows an evaluation.
+    private func evaluateAgain() async {
+        network.clock.advance(by: .seconds(1))
+        network.source.evaluateAgain()
+        await network.settle()
+    }
+
     @Test func `the costs of the interface that packets take apply`() throws {
-        let monitor = makeMonitor()
-        #expect(monitor.currentPath?.isExpensive == false && monitor.currentPath?.isConstrained == false)
+        #expect(try !path().isExpensive && !path().isConstrained)
         set(.expensive, "eth0")
-        #expect(monitor.currentPath?.isExpensive == true && monitor.currentPath?.isConstrained == false)
+        #expect(try path().isExpensive && !path().isConstrained)
         set(.constrained, "eth0")
-        #expect(monitor.currentPath?.isExpensive == false && monitor.currentPath?.isConstrained == true)
-        #expect(try monitor.path().isConstrained)
+        #expect(try !path().isExpensive && path().isConstrained)
     }
 
     @Test func `the costs of an interface that is only available do not`() throws {
         set([.expensive, .constrained], "eth1")
-        let path = try #require(makeMonitor().currentPath)
+        let path = try path()
         #expect(!path.isExpensive && !path.isConstrained)
     }
 
-    @Test func `a modem is always expensive`() {
+    @Test func `a modem is always expensive`() throws {
         network.tunnel(4, "wwan0", kind: "wwan")
         network.setDefault(.defaultRoute(4))
-        #expect(makeMonitor().currentPath?.isExpensive == true)
+        #expect(try path().isExpensive)
     }
 
-    @Test func `changed costs are delivered, and unchanged costs are not`() async {
-        let monitor = makeMonitor()
+    @Test func `changed costs are delivered, and unchanged costs are not`() async throws {
         let queue = DispatchQueue(label: "metering")
         let received = Locked<[Bool]>([])
-        monitor.pathUpdateHandler = { path in received.withLock { $0.append(path.isExpensive) } }
-        monitor.start(queue: queue)
-        queue.sync {}
-        monitor.meteringDidChange()
-        for _ in 0..<4 { queue.sync {} }
+        let observation = try network.source.observe(.path(metering: metering), on: .queue(queue)) { result in
+            if case .success(let path) = result { received.withLock { $0.append(path.isExpensive) } }
+        }
+        await network.settle()
+        await evaluateAgain()
         set(.expensive, "eth0")
-        monitor.meteringDidChange()
-        for _ in 0..<4 { queue.sync {} }
-        monitor.meteringDidChange()
+        for _ in 0..<2 { await evaluateAgain() }
         for _ in 0..<4 { queue.sync {} }
         #expect(received.withLock { $0 } == [false, true])
-        monitor.cancel()
+        observation.cancel()
     }
 
     @Test func `a loop gets changed costs`() async throws {
-        let monitor = makeMonitor()
-        var iterator = monitor.makeAsyncIterator()
+        var iterator = network.source.updates(of: .path(metering: metering)).makeAsyncIterator()
         #expect(try await iterator.next()?.isExpensive == false)
-        monitor.meteringDidChange()
+        await evaluateAgain()
         set(.expensive, "eth0")
-        monitor.meteringDidChange()
+        await evaluateAgain()
         #expect(try await iterator.next()?.isExpensive == true)
-    }
-
-    @Test func `costs are read on the handler's queue, not on the monitor's thread`() async {
-        let key = DispatchSpecificKey<Bool>()
-        let queue = DispatchQueue(label: "metering")
-        queue.setSpecific(key: key, value: true)
-        let places = Locked<[Bool]>([])
-        let metering = NetworkMetering { _ in
-            let isOnQueue = DispatchQueue.getSpecific(key: key) == true
-            places.withLock { $0.append(isOnQueue) }
-            return .free
-        }
-        let monitor = NetworkPathMonitor(source: network.source, metering: metering)
-        monitor.pathUpdateHandler = { _ in }
-        monitor.start(queue: queue)
-        await network.settle()
-        for _ in 0..<4 { queue.sync {} }
-        network.clock.advance(by: .seconds(1))
-        network.apply(.route(.defaultRoute(2, via: "192.0.2.253", metric: 1), .replacing))
-        await network.settle()
-        for _ in 0..<4 { queue.sync {} }
-        #expect(places.withLock { $0 } == [true, true])
-        monitor.cancel()
     }
 }

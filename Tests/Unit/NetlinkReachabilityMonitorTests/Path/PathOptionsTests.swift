@@ -71,20 +71,18 @@ struct PathOptionsTests {
         #expect(path.supportsIPv4 && !path.supportsIPv6)
     }
 
-    @Test func `a monitor of certain types evaluates a socket with options`() throws {
+    @Test func `the path through certain types is that of a socket with options`() throws {
         var marked = ReachabilityOptions()
         marked.mark = 7
-        let wired = NetworkPathMonitor(
-            requiredInterfaceType: .wiredEthernet, options: marked, source: network.source)
-        #expect(try wired.path().usedInterfaces.map(\.name) == ["eth1", "eth0"])
-        let notWiFi = NetworkPathMonitor(
-            prohibitedInterfaceTypes: [.wifi], options: marked, source: network.source)
-        #expect(try notWiFi.path().usedInterfaces.map(\.name) == ["eth1", "eth0"])
+        let wired = try network.source.path(requiring: .wiredEthernet, options: marked)
+        #expect(wired.usedInterfaces.map(\.name) == ["eth1", "eth0"])
+        let notWiFi = try network.source.path(prohibiting: [.wifi], options: marked)
+        #expect(notWiFi.usedInterfaces.map(\.name) == ["eth1", "eth0"])
     }
 
     @Test func `a source address of another host has no path and no interface`() throws {
         let options = ReachabilityOptions(sourceAddress: IPAddress(198, 51, 100, 1))
-        let verdict = try NetworkPathMonitor(options: options, source: network.source).verdict()
+        let verdict = try network.source.pathWithReason(options: options)
         #expect(verdict.path.status == .unsatisfied)
         #expect(verdict.path.names == [])
         #expect(verdict.reason.code == .notOwnAddress)
@@ -113,7 +111,7 @@ struct PathOptionsTests {
                         options.sourceAddress = source.flatMap { IPAddress($0) }
                         let target = try NetworkReachability(options: options, source: network.source)
                             .report()
-                        let found = try NetworkPathMonitor(options: options, source: network.source).verdict()
+                        let found = try network.source.pathWithReason(options: options)
                         #expect(found.path.flags == target.flags, "\(options)")
                         #expect(found.reason == target.reason, "\(options)")
                     }
@@ -126,15 +124,14 @@ struct PathOptionsTests {
 
     @Test func `without its interface a path is unsatisfied, and says so`() throws {
         let options = ReachabilityOptions(interface: "eth9")
-        let monitor = NetworkPathMonitor(options: options, source: network.source)
-        #expect(try monitor.path().status == .unsatisfied)
-        #expect(try monitor.verdict().reason.description == "there is no interface \"eth9\"")
-        #expect(monitor.currentPath?.status == .unsatisfied)
+        let found = try network.source.pathWithReason(options: options)
+        #expect(found.path.status == .unsatisfied)
+        #expect(found.reason.description == "there is no interface \"eth9\"")
     }
 
     @Test func `a loop has an unsatisfied path until the interface appears`() async throws {
         let options = ReachabilityOptions(interface: "eth9")
-        var iterator = NetworkPathMonitor(options: options, source: network.source).makeAsyncIterator()
+        var iterator = network.source.updates(of: .path(options: options)).makeAsyncIterator()
         #expect(try await iterator.next()?.status == .unsatisfied)
         // The monitor's thread looks once more. A path that is found during a change can have a part of it.
         await network.settle()
@@ -147,9 +144,11 @@ struct PathOptionsTests {
         async throws
     {
         let options = ReachabilityOptions(interface: "eth9")
-        let monitor = NetworkPathMonitor(options: options, source: network.source)
         let found = Locked<[Result<PathVerdict, ReachabilityError>]>([])
-        try monitor.startObserving(queue: queue) { observed in found.withLock { $0.append(observed) } }
+        let observation = try network.source.observe(.pathWithReason(options: options), on: .queue(queue)) {
+            result in
+            found.withLock { $0.append(result) }
+        }
         await network.settle()
         queue.sync {}
         network.setDefault(.defaultRoute(9, via: "198.51.100.254", metric: 900))
@@ -161,19 +160,7 @@ struct PathOptionsTests {
         #expect(all.first?.answer?.reason.code == .noInterface)
         #expect(all.last?.answer?.path.names == ["eth9"])
         #expect(all.last?.answer?.reason.description == "through gateway 198.51.100.254 on eth9")
-        monitor.cancel()
-    }
-
-    @Test func `an observer of a cancelled monitor receives nothing and leaves no registration`() async throws
-    {
-        let monitor = NetworkPathMonitor(source: network.source)
-        monitor.cancel()
-        let isCalled = Locked(false)
-        try monitor.startObserving(queue: queue) { _ in isCalled.withLock { $0 = true } }
-        await network.settle()
-        for _ in 0..<4 { queue.sync {} }
-        #expect(!isCalled.withLock { $0 })
-        #expect(network.source.monitor.userCount == 0)
+        observation.cancel()
     }
 }
 

@@ -17,8 +17,8 @@ struct PathSequenceTests {
         network.wire(2, "eth0")
     }
 
-    @Test func `a loop gets the current path, then changes, without a start`() async throws {
-        var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
+    @Test func `a loop gets the current path, then changes`() async throws {
+        var iterator = network.source.updates(of: .path()).makeAsyncIterator()
         #expect(try await iterator.next()?.status == .unsatisfied)
         // The monitor's thread looks once more. A path that is found during a change can have a part of it.
         await network.settle()
@@ -30,26 +30,12 @@ struct PathSequenceTests {
         #expect(try await iterator.next()?.status == .unsatisfied)
     }
 
-    @Test func `cancelling the monitor ends its loops`() async throws {
-        let monitor = NetworkPathMonitor(source: network.source)
-        var first = monitor.makeAsyncIterator()
-        var second = monitor.makeAsyncIterator()
-        #expect(try await first.next() != nil)
-        #expect(try await second.next() != nil)
-        monitor.cancel()
-        #expect(try await first.next() == nil)
-        #expect(try await second.next() == nil)
-        var late = monitor.makeAsyncIterator()
-        #expect(try await late.next() == nil)
-        #expect(network.source.monitor.userCount == 0)
-    }
-
     @Test func `cancelling the task ends the loop`() async throws {
-        let monitor = NetworkPathMonitor(source: network.source)
+        let paths = network.source.updates(of: .path())
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
             var count = 0
-            for try await _ in monitor {
+            for try await _ in paths {
                 count += 1
                 begin.yield()
             }
@@ -62,7 +48,7 @@ struct PathSequenceTests {
     }
 
     @Test func `a slow loop gets the newest path`() async throws {
-        var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
+        var iterator = network.source.updates(of: .path()).makeAsyncIterator()
         #expect(try await iterator.next()?.names == [])
         for gateway in ["192.0.2.1", "192.0.2.2", "192.0.2.3"] {
             network.clock.advance(by: .seconds(1))
@@ -73,8 +59,8 @@ struct PathSequenceTests {
         #expect(try await iterator.next()?.gatewayTexts == ["192.0.2.3"])
     }
 
-    @Test func `a loop keeps its monitor, and leaving it ends the observation`() async throws {
-        for try await path in NetworkPathMonitor(source: network.source) {
+    @Test func `leaving a loop ends the observation`() async throws {
+        for try await path in network.source.updates(of: .path()) {
             #expect(network.source.monitor.userCount == 1)
             if path.status == .satisfied { break }
             network.setDefault(Self.way)
@@ -83,24 +69,16 @@ struct PathSequenceTests {
     }
 
     @Test func `a second loop gets the current path`() async throws {
-        let monitor = NetworkPathMonitor(source: network.source)
-        for try await path in monitor {
+        let paths = network.source.updates(of: .path())
+        for try await path in paths {
             #expect(path.names == [])
             break
         }
         network.setDefault(Self.way)
-        for try await path in monitor {
+        for try await path in paths {
             #expect(path.names == ["eth0"])
             break
         }
     }
 
-    @Test func `a loop ends without affecting the handler`() async throws {
-        let monitor = NetworkPathMonitor(source: network.source)
-        monitor.start(queue: .global())
-        for try await _ in monitor { break }
-        #expect(network.source.monitor.userCount == 1)
-        monitor.cancel()
-        #expect(network.source.monitor.userCount == 0)
-    }
 }

@@ -120,7 +120,7 @@ final class ResolverFilesTests {
         network.wire(2, "eth0")
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
         network.setNameservers([])
-        var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
+        var iterator = network.source.updates(of: .path()).makeAsyncIterator()
         #expect(try await iterator.next()?.supportsDNS == false)
         await network.settle()
         _ = network.routing.takeCount()

@@ -113,7 +113,7 @@ final class ResolverLinksTests {
         network.wire(2, "eth0")
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
         network.setNameservers([])
-        var iterator = NetworkPathMonitor(source: network.source).makeAsyncIterator()
+        var iterator = network.source.updates(of: .path()).makeAsyncIterator()
         #expect(try await iterator.next()?.supportsDNS == false)
         await network.settle()
         for script in ["mkdir run", "mkdir run/resolve"] {

@@ -44,10 +44,10 @@ struct ObservationTableTests {
             let registration = try monitor.join()
             places.insert(registration.id & 0xffff_ffff)
             #expect(numbers.insert(registration.id).inserted)
-            registration.end()
+            monitor.leave(registration.id)
         }
         #expect(places.count == 1)
         #expect(!places.contains(kept.id & 0xffff_ffff))
-        kept.end()
+        monitor.leave(kept.id)
     }
 }

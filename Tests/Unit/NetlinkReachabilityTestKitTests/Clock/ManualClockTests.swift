@@ -56,7 +56,7 @@ struct ManualClockTests {
         let reachability = try NetworkReachability(host: "203.0.113.80", source: network.source)
         let times = FlagsLog()
         let clock = network.clock
-        try reachability.start(.flags) { result in
+        let observation = try reachability.observe { result in
             if case .success(let flags) = result { times.append("\(clock.now.offset) \(flags.letters)") }
         }
         try await network.advance(by: .seconds(15))
@@ -67,13 +67,15 @@ struct ManualClockTests {
             ]
         )
         #expect(try await network.nextDue()?.offset == .seconds(19))
+        withExtendedLifetime(observation) {}
     }
 
     @Test func `the next due instant is known`() async throws {
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         #expect(try await network.nextDue() == nil)
-        try reachability.start(.flags) { _ in }
+        let observation = try reachability.observe { _ in }
         // The periodic query for changes without a notification.
         #expect(try await network.nextDue()?.offset == .seconds(60))
+        withExtendedLifetime(observation) {}
     }
 }

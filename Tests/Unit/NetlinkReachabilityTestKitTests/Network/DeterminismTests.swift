@@ -17,8 +17,11 @@ struct DeterminismTests {
         let clock = network.clock
         let targets = ["203.0.113.80", "192.0.2.1", "example.com"]
         let handles = try targets.map { try NetworkReachability(host: $0, source: network.source) }
+        var observations: [NetworkObservation<ReachabilityFlags>] = []
+        defer { for observation in observations { observation.cancel() } }
         for (target, handle) in zip(targets, handles) {
-            try handle.start(.flags) { log.append($0, after: "\(target) \(clock.now.offset) ") }
+            observations.append(
+                try handle.observe { log.append($0, after: "\(target) \(clock.now.offset) ") })
             try await network.settle()
         }
         let path = try NetworkReachability(target: .defaultPath, source: network.source)
@@ -60,7 +63,7 @@ struct DeterminismTests {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked(false)
-        try reachability.start(.flags) { result in
+        let observation = try reachability.observe { result in
             if case .success(let flags) = result {
                 isOnline.withLock { $0 = isNetworkReachable(flags: flags) }
             }
@@ -70,6 +73,7 @@ struct DeterminismTests {
             try await network.advance(by: .milliseconds(250))
             try #require(isOnline.withLock { $0 } == !round.isMultiple(of: 2), "round \(round)")
         }
+        withExtendedLifetime(observation) {}
     }
 
     @Test func `once settled, a loop waits again, each time`() async throws {
@@ -106,7 +110,7 @@ struct DeterminismTests {
         let network = SimulatedNetwork(.wired)
         let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
         let gate = DispatchSemaphore(value: 0)
-        try reachability.start(.flags) { _ in gate.wait() }
+        let observation = try reachability.observe { _ in gate.wait() }
         let error = await #expect(throws: SimulationError.self) {
             try await network.settle(within: .milliseconds(50))
         }
@@ -114,6 +118,7 @@ struct DeterminismTests {
         #expect(error?.message.contains("a handler has not returned") == true)
         gate.signal()
         try await network.settle()
+        withExtendedLifetime(observation) {}
     }
 
     @Test func `settling ends with an error that names a loop that does not await its next element`()

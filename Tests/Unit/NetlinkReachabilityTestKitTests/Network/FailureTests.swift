@@ -65,9 +65,9 @@ struct FailureTests {
         #expect(log.take() == ["-- -------"])
     }
 
-    @Test func `a start without a netlink socket fails, and a later one succeeds`() async throws {
+    @Test func `an observation without a netlink socket fails, and a later one succeeds`() async throws {
         network.change { $0.failures.opening = .unsupportedFamily }
-        let error = #expect(throws: ReachabilityError.self) { try reachability.start(.flags) { _ in } }
+        let error = #expect(throws: ReachabilityError.self) { try reachability.observe { _ in } }
         #expect(error?.number == 97)
         network.change { $0.failures.opening = nil }
         let log = try reachability.log()
@@ -120,14 +120,14 @@ struct SimulatedNameTests {
 
     @Test func `a resolver that cannot run is an error, and the last flags stay`() async throws {
         let log = FlagsLog()
-        try reachability.start(.flags) { log.append($0) }
+        let observation = try reachability.observe { log.append($0) }
         try await network.settle()
         network.change { $0.names["example.com"] = .unavailable }
         network.notifyResolverChange()
         try await network.advance(by: .milliseconds(100))
         let text = "cannot resolve a name: the simulated resolver cannot run"
         #expect(log.take() == ["-R -------", text])
-        #expect(reachability.currentFlags == [.reachable])
+        #expect(observation.current == [.reachable])
         let error = await #expect(throws: ReachabilityError.self) { try await reachability.flags() }
         #expect(error?.code == .resolverFailure)
         network.change { $0.names["example.com"] = .notFound }

@@ -4,11 +4,12 @@ import NetlinkReachability
 import NetlinkRoute
 import SystemSupport
 
-/// The flags that a handle received, in order.
+/// The flags that a handler received, in order.
 ///
 /// `Locked` and not `Mutex`: the thread sanitizer cannot see into that one.
 final class FlagsLog: Sendable {
     private let entries = Locked<[String]>([])
+    private let observation = Locked<NetworkObservation<ReachabilityFlags>?>(nil)
 
     /// The flags as letters.
     var all: [String] { entries.withLock { $0 } }
@@ -32,13 +33,23 @@ final class FlagsLog: Sendable {
             return entries
         }
     }
+
+    /// Observes a handle for as long as this log exists.
+    func keep(_ reachability: NetworkReachability) throws {
+        let begun = try reachability.observe { [weak self] in self?.append($0) }
+        observation.withLock { $0 = begun }
+    }
+
+    func cancel() {
+        observation.withLock { $0 }?.cancel()
+    }
 }
 
 extension NetworkReachability {
-    /// Starts the handle and records its flags.
+    /// Observes the handle and records its flags.
     func log() throws -> FlagsLog {
         let log = FlagsLog()
-        try start(.flags) { log.append($0) }
+        try log.keep(self)
         return log
     }
 }

@@ -9,7 +9,7 @@ struct NetworkEventTests {
     private let network = SimulatedNetwork()
 
     @Test func `a sleep of the machine is an event with its duration`() async throws {
-        var events = network.source.events.makeAsyncIterator()
+        var events = network.source.updates(of: .events).makeAsyncIterator()
         try await network.settle()
         network.sleepMachine(for: .seconds(3_600))
         try await network.settle()
@@ -17,7 +17,7 @@ struct NetworkEventTests {
     }
 
     @Test func `a sleep that is shorter than a second is not an event`() async throws {
-        var events = network.source.events.makeAsyncIterator()
+        var events = network.source.updates(of: .events).makeAsyncIterator()
         try await network.settle()
         network.sleepMachine(for: .milliseconds(900))
         try await network.settle()
@@ -26,7 +26,7 @@ struct NetworkEventTests {
     }
 
     @Test func `lost notifications are an event`() async throws {
-        var events = network.source.events.makeAsyncIterator()
+        var events = network.source.updates(of: .events).makeAsyncIterator()
         try await network.settle()
         network.loseNotifications()
         #expect(try await events.next() == .notificationsLost)
@@ -34,7 +34,8 @@ struct NetworkEventTests {
 
     @Test func `each iteration gets every event, in order`() async throws {
         var iterations = [
-            network.source.events.makeAsyncIterator(), network.source.events.makeAsyncIterator(),
+            network.source.updates(of: .events).makeAsyncIterator(),
+            network.source.updates(of: .events).makeAsyncIterator(),
         ]
         try await network.settle()
         for seconds in 1...3 {
@@ -51,7 +52,7 @@ struct NetworkEventTests {
     @Test func `an iteration ends when its task is cancelled, and the monitor's thread with the last one`()
         async throws
     {
-        let events = network.source.events
+        let events = network.source.updates(of: .events)
         let task = Task {
             var count = 0
             for try await _ in events { count += 1 }

@@ -29,18 +29,18 @@ struct PathTests {
     ])
     func `each condition has its path`(condition: NetworkCondition, expected: String) throws {
         let network = SimulatedNetwork(condition)
-        #expect(Self.words(try NetworkPathMonitor(source: network.source).path()) == expected)
+        #expect(Self.words(try network.source.path()) == expected)
     }
 
     @Test func `once settled, the handler of a path has returned and a loop waits again`() async throws {
         let network = SimulatedNetwork(.wired)
-        let monitor = NetworkPathMonitor(source: network.source)
         let handled = Locked("")
         let looped = Locked("")
-        monitor.pathUpdateHandler = { path in handled.withLock { $0 = Self.words(path) } }
-        monitor.start(queue: .global())
+        let observation = try network.source.observe(.path()) { result in
+            if case .success(let path) = result { handled.withLock { $0 = Self.words(path) } }
+        }
         let loop = Task {
-            for try await path in monitor {
+            for try await path in network.source.updates(of: .path()) {
                 await Task.yield()
                 looped.withLock { $0 = Self.words(path) }
             }
@@ -49,11 +49,12 @@ struct PathTests {
         for (round, condition) in [NetworkCondition.offline, .wifi, .cellularOnly, .dualStack].enumerated() {
             network.apply(condition)
             try await network.advance(by: .milliseconds(250))
-            let expected = Self.words(try #require(monitor.currentPath))
+            let expected = Self.words(try #require(observation.current))
             #expect(handled.withLock { $0 } == expected, "round \(round)")
             #expect(looped.withLock { $0 } == expected, "round \(round)")
         }
-        monitor.cancel()
+        observation.cancel()
+        loop.cancel()
         try await loop.value
     }
 }

@@ -62,10 +62,10 @@ struct SimulatedConnectionTests {
         #expect(try network.source.status(of: connection).state == .lost)
     }
 
-    @Test func `a monitor follows the subflows of an MPTCP connection`() async throws {
+    @Test func `an observation follows the subflows of an MPTCP connection`() async throws {
         let connection = try multipathConnection()
         let log = FlagsLog()
-        let monitor = try ConnectionMonitor(connection, source: network.source) { result in
+        let observation = try network.source.observe(.status(of: connection)) { result in
             log.append((try? result.get().state.rawValue) ?? "failure")
         }
         try await network.settle()
@@ -73,7 +73,7 @@ struct SimulatedConnectionTests {
         try await network.advance(by: .seconds(1))
         try network.change { try $0.removeAddress("192.0.3.2", from: "eth1") }
         try await network.advance(by: .seconds(1))
-        #expect(monitor.currentStatus?.subflows.map(\.state) == [.lost, .lost])
+        #expect(observation.current?.subflows.map(\.state) == [.lost, .lost])
         #expect(log.take() == ["viable", "viable", "lost"])
     }
 
@@ -137,7 +137,7 @@ struct SimulatedConnectionTests {
 
     @Test func `each change of a connection is an element, and other changes are none`() async throws {
         let connection = try connection()
-        var updates = network.source.updates(of: connection).makeAsyncIterator()
+        var updates = network.source.updates(of: .status(of: connection)).makeAsyncIterator()
         #expect(try await updates.next()?.state == .viable)
         try network.change { host in
             try host.addInterface("other")
@@ -153,32 +153,31 @@ struct SimulatedConnectionTests {
         #expect(try await updates.next()?.state == .lost)
     }
 
-    @Test func `a connection monitor calls its handler with each change until it is cancelled`() async throws
-    {
+    @Test func `an observation calls its handler with each change until it is cancelled`() async throws {
         let connection = try connection()
         let log = FlagsLog()
-        let monitor = try ConnectionMonitor(connection, source: network.source) { result in
+        let observation = try network.source.observe(.status(of: connection)) { result in
             log.append((try? result.get().state.rawValue) ?? "failure")
         }
         try await network.settle()
         try network.change { try $0.setCarrier("eth0", isPresent: false) }
         try await network.advance(by: .seconds(1))
-        #expect(monitor.currentStatus?.state == .waiting)
+        #expect(observation.current?.state == .waiting)
         #expect(log.take() == ["viable", "waiting"])
-        monitor.cancel()
+        observation.cancel()
         try network.change { try $0.setCarrier("eth0", isPresent: true) }
         try await network.advance(by: .seconds(1))
         #expect(log.take() == [])
     }
 
-    @Test func `a connection monitor that is released calls no handler`() async throws {
+    @Test func `an observation that is released calls no handler`() async throws {
         let connection = try connection()
         let log = FlagsLog()
         do {
-            let monitor = try ConnectionMonitor(connection, source: network.source) { _ in log.append("call")
+            let observation = try network.source.observe(.status(of: connection)) { _ in log.append("call")
             }
             try await network.settle()
-            withExtendedLifetime(monitor) {}
+            withExtendedLifetime(observation) {}
         }
         #expect(log.take() == ["call"])
         try network.change { try $0.setCarrier("eth0", isPresent: false) }

@@ -86,7 +86,7 @@ struct SimulatedNetworkTests {
             try await network.advance(by: .seconds(1))
             #expect(log.take() == ["-- -------"], "\(route)")
         }
-        reachability.stop()
+        log.cancel()
     }
 
     @Test func `a change that throws leaves the network unchanged`() async throws {
@@ -118,8 +118,7 @@ struct SimulatedNetworkTests {
     }
 
     @Test func `a loop over paths counts as a listener once it has handled its first path`() async throws {
-        let monitor = NetworkPathMonitor(source: network.source)
-        var loop = monitor.makeAsyncIterator()
+        var loop = network.source.updates(of: .path()).makeAsyncIterator()
         #expect(network.listenerCount == 0)
         #expect(try await loop.next()?.status == .unsatisfied)
         #expect(network.listenerCount == 0)
@@ -130,7 +129,6 @@ struct SimulatedNetworkTests {
         try await network.settle { network.listenerCount == 1 }
         try wire()
         #expect(try await waiting.value?.status == .satisfied)
-        monitor.cancel()
     }
 
     @Test func `settling does not wait for a loop that cannot start`() async throws {
@@ -138,9 +136,9 @@ struct SimulatedNetworkTests {
         let reachability = try NetworkReachability(address: remote, source: network.source)
         await #expect(throws: ReachabilityError.self) { for try await _ in reachability.updates {} }
         network.change { $0.failures.opening = nil }
-        try reachability.start(.flags) { _ in }
+        let observation = try reachability.observe { _ in }
         #expect(network.listenerCount == 1)
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test func `questions see a change as a whole`() async throws {

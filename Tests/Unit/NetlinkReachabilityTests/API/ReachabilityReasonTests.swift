@@ -57,7 +57,7 @@ struct ReachabilityReasonTests {
         )
         return [
             try reachability(.address(remote), host, options: fromLoopback).report().reason,
-            try NetworkPathMonitor(requiredInterfaceType: .wifi, source: source).verdict().reason,
+            try PathQuery(required: .wifi).answer(from: source.facts).reason,
             try reachability(.address(address("fe80::1")), network).report().reason,
             try reachability(.address(address("fe80::1%nosuch")), network).report().reason,
             try reachability(.pair(local: gateway, remote: remote), network).report().reason,

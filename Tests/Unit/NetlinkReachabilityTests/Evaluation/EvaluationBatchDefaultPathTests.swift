@@ -79,7 +79,7 @@ struct EvaluationBatchDefaultPathTests {
     @Test func `a path uses the interfaces of both halves`() throws {
         let network = network([lowerProbe: [Self.routed], upperProbe: [Self.elsewhere]])
         let source = NetworkSource(routing: network, resolver: ScriptedResolver())
-        let path = try NetworkPathMonitor(source: source).path()
+        let path = try source.path()
         #expect(path.usesInterfaceType(.wiredEthernet) && path.usesInterfaceType(.other))
         #expect(path.gateways == [gateway])
         #expect(path.supportsIPv4 && !path.supportsIPv6)

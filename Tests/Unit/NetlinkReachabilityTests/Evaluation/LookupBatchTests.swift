@@ -221,10 +221,8 @@ struct LookupBatchTests {
         let dead = Nexthop(interfaceIndex: 2, gateway: gateway, flags: [.dead, .linkDown])
         let network = network { $0.answers = [probeV6: [.route(.nexthops([dead]))]] }
         #expect(try reachability(.defaultPath, network).report().reason.code == .noCarrier)
-        let path = NetworkPathMonitor(
-            source: NetworkSource(routing: network, resolver: ScriptedResolver())
-        )
-        #expect(try path.verdict().reason.code == .noCarrier)
+        let source = NetworkSource(routing: network, resolver: ScriptedResolver())
+        #expect(try source.pathWithReason(options: ReachabilityOptions()).reason.code == .noCarrier)
     }
 
     @Test func `the flow of the options is part of the question`() throws {

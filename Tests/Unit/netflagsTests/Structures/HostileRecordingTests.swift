@@ -117,7 +117,7 @@ private struct HostileRun {
         let network = NetworkSource(routing: routing, resolver: SystemResolver.shared)
         PathFormat.writeText(
             Result { () throws(ReachabilityError) in
-                try NetworkPathMonitor(options: ReachabilityOptions(), source: network).verdict()
+                try network.pathWithReason(options: ReachabilityOptions())
             }, to: &buffer)
         let named = addresses.map { ReadTarget(text: "\($0)", target: .success(.address($0))) }
         OrderLine.writeText(

@@ -28,7 +28,7 @@ public final class UplinkIndicator: Sendable {
 
     /// Starts to follow the network.
     public func start() throws {
-        try reachability.start(.flags) { [weak self] result in
+        let observation = try reachability.observe { [weak self] result in
             guard case .success(let flags) = result else { return }
             self?.current.withLock { $0 = Light(flags) }
         }

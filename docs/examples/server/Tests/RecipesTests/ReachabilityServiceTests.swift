@@ -44,7 +44,7 @@ struct ReachabilityServiceTests {
     @Test("the monitor's counters are exported at each interval")
     func counters() async throws {
         let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
-        try reachability.start(.flags) { _ in }
+        let observation = try reachability.observe { _ in }
         try await network.settle()
         let group = group(
             MonitorMetrics(of: network.source, every: .seconds(15), metrics: metrics, clock: network.clock)

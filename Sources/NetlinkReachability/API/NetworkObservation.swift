@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An observation of one query or of many, which ends when it is cancelled or released.
+///
+/// ```swift
+/// final class Uplink {
+///     private var observation: NetworkObservation<ReachabilityFlags>?
+///
+///     func begin() throws {
+///         observation = try NetworkReachability(host: "example.com").observe { result in
+///             if case .success(let flags) = result { print(flags.letters) }
+///         }
+///     }
+/// }
+/// ```
+///
+/// Keep it for as long as the handler is to be called.
+///
+/// - One call comes after the other, also with many queries and on a concurrent queue, and with no lock held.
+/// - The first call has the current value, and each later one a value that differs from the one before.
+/// - A handler that is slower than the network is called with the newest value and skips those in between.
+/// - A failure means that the query could not be answered, which is not the same as no. It comes once for as long as
+///   evaluations fail in the same way, and the next value means that they succeed again. The monitor tries again after
+///   1 s, and then less and less often: the kernel up to every 30 s, a resolver that cannot run up to every 60 s.
+/// - No call comes after ``cancel()`` has returned.
+///
+/// All observations of a source share one thread, which ends with the last of them, and one socket for the kernel's
+/// notifications. An idle observation costs only memory.
+public final class NetworkObservation<Value: Sendable>: Sendable {
+    private let sink: ObservationSink<Value>
+    private let monitor: SharedMonitor
+    /// The registrations: one is the rule, and needs no memory of its own.
+    private let first: MonitorState.ID?
+    private let others: [MonitorState.ID]
+
+    /// Registers queries with the monitor, then evaluates them on the calling thread, except names.
+    ///
+    /// In this order no change is lost: the monitor evaluates again as soon as the observation begins.
+    ///
+    /// - Throws: `ReachabilityError` if the monitor cannot run; nothing is registered then.
+    init(
+        _ sink: ObservationSink<Value>,
+        _ monitor: SharedMonitor,
+        until deadline: MonitorInstant? = nil
+    ) throws(ReachabilityError) {
+        let registrations = try sink.queries.map { (_) throws(ReachabilityError) in try monitor.join() }
+        self.sink = sink
+        self.monitor = monitor
+        first = registrations.first?.id
+        others = registrations.dropFirst().map(\.id)
+        sink.offerFirst(monitor.facts)
+        for (index, registration) in registrations.enumerated() {
+            if let event = sink.queries[index].event {
+                registration.mailbox.post(
+                    .listen(registration.id) {
+                        sink.offer(.success(event($0)), index)
+                        sink.deliver()
+                    })
+            } else {
+                registration.mailbox.post(.add(registration.id, Observation(sink, index), deadline))
+            }
+        }
+    }
+
+    deinit {
+        end(waits: false)
+    }
+
+    /// The latest value, of the first query if there are many; `nil` before the first one, and after the end.
+    ///
+    /// It can be newer than the one that a slow handler was called with. It stays while evaluations fail. The value of
+    /// an address, a path or a connection is known as soon as the observation has begun.
+    public var current: Value? {
+        sink.queries.isEmpty ? nil : sink.answered(0)
+    }
+
+    /// The latest value of each query, in their order.
+    public var currentValues: [Value?] {
+        sink.queries.indices.map { sink.answered($0) }
+    }
+
+    /// Ends the observation and releases its handler: no call comes after this returns.
+    ///
+    /// It waits for a call that is running, unless a handler of an observation calls it. So do not hold a lock that the
+    /// handler takes. Releasing the observation ends it, too, and waits for nothing.
+    public func cancel() {
+        end(waits: true)
+    }
+
+    func end(waits: Bool) {
+        guard sink.close(waits: waits) else { return }
+        if let first { monitor.leave(first) }
+        for id in others { monitor.leave(id) }
+    }
+}
+
+extension NetworkObservation: CustomDebugStringConvertible {
+    /// The latest value: `NetworkObservation(-R -------)`.
+    public var debugDescription: String {
+        let values = currentValues.map { $0.map { "\($0)" } ?? "nil" }
+        return "NetworkObservation(\(values.joined(separator: ", ")))"
+    }
+}
+
+extension ObservationSink {
+    /// Evaluates the queries in batches, except those with names, and offers their first results.
+    fileprivate func offerFirst(_ facts: NetworkFacts) {
+        facts.evaluate(queries.indices) { index, batch in
+            if queries[index].namedTarget == nil { queries[index].plan(&batch) }
+        } take: { index, batch, entries in
+            guard queries[index].namedTarget == nil, let answer = queries[index].answer else { return }
+            offer(Result { () throws(ReachabilityError) in try answer(&batch, entries) }, index)
+        }
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import SystemSupport
+
+/// The results of an observation on their way to its handler or iteration.
+///
+/// Each query has a place for its newest result. The queries with a result that the receiver does not know yet stand in
+/// a queue. The receiver takes one after the other: calls never overlap, not even on a concurrent queue, and a slow
+/// receiver continues with the newest results and skips those in between.
+///
+/// At most one block at a time is enqueued or running on a handler's queue. On the monitor's thread ``deliver()`` takes
+/// the place of the block, and an iteration is woken by an element of its stream.
+final class ObservationSink<Value: Sendable>: Sendable {
+    typealias Outcome = Result<Value, ReachabilityError>
+    typealias Handler = @Sendable (_ index: Int, _ result: Outcome) -> Void
+    /// A result, and the index of its query.
+    typealias Item = (index: Int, result: Outcome)
+
+    /// Who receives the results.
+    enum Receiver: Sendable {
+        case handler(Handler, CallbackDelivery)
+        case iteration(AsyncStream<Void>.Continuation, IterationTracker?)
+    }
+
+    /// What the receiver gets of the results.
+    struct Selection: Sendable {
+        /// Whether the first answer of a query is only compared with.
+        var skipsFirst = false
+        /// Whether failures are dropped.
+        var skipsFailures = false
+        /// Whether each result waits for the receiver, and none takes the place of another.
+        var keepsAll = false
+        /// The last result of an observation that expires.
+        var expiry: ReachabilityError?
+    }
+
+    private struct Place {
+        var newest: Outcome?
+        /// What the receiver got last.
+        var delivered: Outcome?
+        var answered: Value?
+        var isDue = false
+    }
+
+    private struct State {
+        /// `nil` after the end.
+        var receiver: Receiver?
+        var places: [Place]
+        /// The queries with a result for the receiver, from `firstDue` on; the result where each one is delivered.
+        var due: [(index: Int, result: Outcome?)] = []
+        var firstDue = 0
+        /// Whether a block is enqueued or running, or the receiver is woken.
+        var isScheduled = false
+        /// Whether the handler is running.
+        var isCalling = false
+        /// Who waits until the handler has returned.
+        var waiting: [DispatchSemaphore] = []
+    }
+
+    let queries: [NetworkQuery<Value>]
+    private let selection: Selection
+    /// Whether the handler is called on the monitor's thread.
+    private let isOnThread: Bool
+    private let work: InFlightCounter?
+    private let state: Locked<State>
+
+    init(
+        _ queries: [NetworkQuery<Value>],
+        _ receiver: Receiver,
+        _ selection: Selection,
+        work: InFlightCounter?
+    ) {
+        self.queries = queries
+        self.selection = selection
+        isOnThread = if case .handler(_, .onMonitorThread) = receiver { true } else { false }
+        self.work = work
+        state = Locked(State(receiver: receiver, places: Array(repeating: Place(), count: queries.count)))
+    }
+
+    /// How many events wait for a slow receiver, which gets the oldest first.
+    private static var eventLimit: Int { 256 }
+
+    /// The last answer to a query; `nil` before the first one, and after the end.
+    func answered(_ index: Int) -> Value? {
+        state.withLock { $0.receiver == nil ? nil : $0.places[index].answered }
+    }
+
+    // MARK: Results
+
+    /// Takes the result of an evaluation; does not wait.
+    ///
+    /// - Returns: Whether it differs from the one before and is delivered.
+    @discardableResult
+    func offer(_ result: Outcome, _ index: Int) -> Bool {
+        let (isChange, woken) = state.withLock { state in
+            let answer = result.answer
+            guard state.receiver != nil, answer != nil || !selection.skipsFailures else {
+                return (false, nil as Receiver?)
+            }
+            let isChange = !result.isSame(as: state.places[index].newest, queries[index].areSame)
+            state.places[index].newest = result
+            let isSkipped = selection.skipsFirst && answer != nil && state.places[index].answered == nil
+            if let answer { state.places[index].answered = answer }
+            if isSkipped {
+                state.places[index].delivered = result
+            } else if isChange {
+                becomeDue(index, result, &state)
+            }
+            return (isChange, wakes(&state))
+        }
+        if let woken { wake(woken) }
+        return isChange
+    }
+
+    /// Delivers the error of an observation whose time is over.
+    func expire() {
+        let woken = state.withLock { state in
+            if let expiry = selection.expiry { state.due.append((0, .failure(expiry))) }
+            return wakes(&state)
+        }
+        if let woken { wake(woken) }
+    }
+
+    private func becomeDue(_ index: Int, _ result: Outcome, _ state: inout State) {
+        if selection.keepsAll || queries[index].event != nil {
+            state.due.append((index, result))
+            // Of others than events, a wait reads all at once.
+            if !selection.keepsAll, state.due.count - state.firstDue > Self.eventLimit { state.firstDue += 1 }
+        } else if !state.places[index].isDue {
+            state.places[index].isDue = true
+            state.due.append((index, nil))
+        }
+    }
+
+    /// Takes the next result that the receiver does not know; `nil` if there is none.
+    private func takeDue(_ state: inout State) -> Item? {
+        while state.firstDue < state.due.count {
+            let (index, kept) = state.due[state.firstDue]
+            state.firstDue += 1
+            if state.firstDue == state.due.count {
+                // Most of the time nothing is due, and memory of its own would be most of what a sink takes.
+                (state.due, state.firstDue) = ([], 0)
+            } else if state.firstDue == 1_024 {
+                state.due.removeFirst(state.firstDue)
+                state.firstDue = 0
+            }
+            state.places[index].isDue = false
+            guard let result = kept ?? state.places[index].newest else { continue }
+            // A result can change back before the receiver takes it.
+            if result.isSame(as: state.places[index].delivered, queries[index].areSame) { continue }
+            state.places[index].delivered = result
+            return (index, result)
+        }
+        return nil
+    }
+
+    private func isDue(_ state: State) -> Bool {
+        state.firstDue < state.due.count
+    }
+
+    /// The receiver, if it has to be woken.
+    private func wakes(_ state: inout State) -> Receiver? {
+        guard !state.isScheduled, isDue(state), let receiver = state.receiver else { return nil }
+        state.isScheduled = true
+        return receiver
+    }
+
+    // MARK: Receivers
+
+    /// Takes the next result of an iteration; `nil` if it has to wait.
+    func take() -> Item? {
+        state.withLock { state in
+            guard state.receiver != nil else { return nil }
+            let item = takeDue(&state)
+            state.isScheduled = isDue(state)
+            return item
+        }
+    }
+
+    /// Calls a handler that is to be called on the monitor's thread with what is due.
+    func deliver() {
+        guard isOnThread else { return }
+        while call() {}
+    }
+
+    private func wake(_ receiver: Receiver) {
+        switch receiver {
+        case .iteration(let continuation, let tracker):
+            tracker?.willOffer()
+            continuation.yield()
+        case .handler(_, .onMonitorThread): break
+        case .handler(_, .queue(let queue)):
+            work?.begin()
+            queue.async {
+                if self.call() { self.wake(receiver) }
+                self.work?.end()
+            }
+        }
+    }
+
+    /// Calls the handler with the next result, without a lock.
+    ///
+    /// - Returns: Whether another call is due.
+    private func call() -> Bool {
+        let next = state.withLock { state in
+            guard case .handler(let handler, _) = state.receiver, let item = takeDue(&state) else {
+                return nil as (Handler, Item)?
+            }
+            state.isCalling = true
+            return (handler, item)
+        }
+        if let (handler, item) = next { HandlerScope.run { handler(item.index, item.result) } }
+        return finishCall()
+    }
+
+    private func finishCall() -> Bool {
+        let (isStillDue, waiting) = state.withLock { state in
+            state.isCalling = false
+            state.isScheduled = state.receiver != nil && isDue(state)
+            return (state.isScheduled, state.waiting.isEmpty ? [] : exchange(&state.waiting, with: []))
+        }
+        for semaphore in waiting { semaphore.signal() }
+        return isStillDue
+    }
+
+    // MARK: The end
+
+    /// Ends the delivery, and releases the receiver.
+    ///
+    /// - Parameter waits: Whether to wait for a call that is running. It is not waited for inside of a handler, which
+    ///   could wait for itself.
+    /// - Returns: Whether it had not ended before.
+    func close(waits: Bool) -> Bool {
+        let (receiver, running) = state.withLock { state in
+            let receiver = state.receiver.take()
+            (state.due, state.firstDue) = ([], 0)
+            guard waits, state.isCalling, !HandlerScope.isInside else {
+                return (receiver, nil as DispatchSemaphore?)
+            }
+            let running = DispatchSemaphore(value: 0)
+            state.waiting.append(running)
+            return (receiver, running)
+        }
+        running?.wait()
+        if case .iteration(let continuation, let tracker) = receiver {
+            continuation.finish()
+            tracker?.end()
+        }
+        return receiver != nil
+    }
+}
