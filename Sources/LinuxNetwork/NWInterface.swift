@@ -40,17 +40,15 @@ public struct NWInterface: Hashable, Sendable {
 extension NWInterface {
     /// Finds an interface of this host by its name.
     init?(named name: String) {
-        guard !name.isEmpty, let routing = try? NetworkSource.kernel().facts.routing,
-            let index = try? routing.interfaceIndex(named: name)
-        else { return nil }
+        let routing = NetworkSource.kernel.facts.routing
+        guard !name.isEmpty, let index = try? routing.interfaceIndex(named: name) else { return nil }
         self.init(index: index)
     }
 
     /// Finds an interface of this host by its index.
     init?(index: UInt32) {
-        guard let routing = try? NetworkSource.kernel().facts.routing,
-            let facts = try? routing.facts(aboutInterface: index, detail: .reason)
-        else { return nil }
+        let routing = NetworkSource.kernel.facts.routing
+        guard let facts = try? routing.facts(aboutInterface: index, detail: .reason) else { return nil }
         self.init(NetworkInterface(facts))
     }
 }

@@ -14,8 +14,8 @@ internal import SystemSupport
 ///
 /// A thin layer over the path of NetlinkReachability, which documents the guarantees. As on Apple's platforms, and
 /// unlike an observation, a started monitor keeps itself until ``cancel()``: the handler is called although the program
-/// keeps no reference. Differences to Apple: a second start has no effect, the current path is correct before the start,
-/// and equal paths are not delivered twice.
+/// keeps no reference. Differences to Apple: a second start has no effect, the current path is correct before the
+/// start, and equal paths are not delivered twice.
 public final class NWPathMonitor: Sendable {
     /// What the path can lead through.
     struct Restriction {
@@ -50,26 +50,25 @@ public final class NWPathMonitor: Sendable {
     private static let firstCallDelay = DispatchTimeInterval.milliseconds(10)
 
     private let restriction: Restriction
-    /// `nil` for the live kernel, which is opened when it is first asked.
-    private let given: NetworkSource?
+    private let source: NetworkSource
     private let radios: RadioFacts
     private let state = Locked(State())
 
     /// Monitors the path of a network.
     ///
     /// - Parameters:
-    ///   - source: The network that answers; `nil` for the live kernel.
+    ///   - source: The network that answers.
     ///   - signal: Returns the signal of the Wi-Fi interface with an index, in dBm; `nil` if it is not known.
     package convenience init(
-        source: NetworkSource?,
+        source: NetworkSource,
         signal: @escaping @Sendable (UInt32) -> Int8? = { _ in nil }
     ) {
         self.init(Restriction(), source, RadioFacts(signal: signal))
     }
 
-    init(_ restriction: Restriction, _ source: NetworkSource?, _ radios: RadioFacts) {
+    init(_ restriction: Restriction, _ source: NetworkSource, _ radios: RadioFacts) {
         self.restriction = restriction
-        given = source
+        self.source = source
         self.radios = radios
     }
 
@@ -80,7 +79,7 @@ public final class NWPathMonitor: Sendable {
         let switches = RadioSwitches()
         self.init(
             restriction,
-            nil,
+            .kernel,
             RadioFacts(
                 signal: { DeviceFacts.signal(ofInterface: $0) },
                 unsatisfiedReason: { switches.reason(isAdmitted) }
@@ -107,10 +106,6 @@ public final class NWPathMonitor: Sendable {
         )
     }
 
-    private func source() throws(ReachabilityError) -> NetworkSource {
-        if let given { given } else { try .kernel() }
-    }
-
     /// The handler, called with the path at the start, and with each path that differs from the one before.
     ///
     /// The monitor keeps the handler until ``cancel()``.
@@ -135,7 +130,7 @@ public final class NWPathMonitor: Sendable {
         if let last { return last }
         let path =
             observation?.current
-            ?? (try? source().path(requiring: restriction.required, prohibiting: restriction.prohibited))
+            ?? (try? source.path(requiring: restriction.required, prohibiting: restriction.prohibited))
         return NWPath(path ?? .unknown, radios)
     }
 
@@ -173,7 +168,7 @@ public final class NWPathMonitor: Sendable {
     /// Begins to call the handler that is set, in place of the one before.
     private func observe(_ calls: DispatchQueue) throws(ReachabilityError) {
         let (handler, radios) = (state.withLock { $0.handler }, radios)
-        let observation = try source().observe(restriction.query, on: .queue(calls)) { result in
+        let observation = try source.observe(restriction.query, on: .queue(calls)) { result in
             // The last path stays while it cannot be found.
             if let handler, case .success(let path) = result { handler(NWPath(path, radios)) }
         }
@@ -209,34 +204,29 @@ extension NWPathMonitor: AsyncSequence {
 
     /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
-        guard let source = try? source() else { return Iterator(base: nil, isDown: true, radios: radios) }
         let iterator = source.updates(of: restriction.query).skippingFailures.makeAsyncIterator()
         let isOver = state.withLock { state in
             state.loops.removeAll { $0.observation == nil }
             state.loops.append(Loop(observation: iterator.observation))
             return state.last != nil
         }
-        return Iterator(base: isOver ? nil : iterator, isDown: false, radios: radios)
+        return Iterator(base: isOver ? nil : iterator, radios: radios)
     }
 
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
         /// `nil` at the end.
         var base: NetworkUpdates<NetworkPath>.Iterator?
-        /// Whether the monitor cannot run: the iteration ends after a path that is not known.
-        var isDown: Bool
         let radios: RadioFacts
 
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
             do {
-                if let path = try await base?.next(isolation: actor) { return NWPath(path, radios) }
+                return try await base?.next(isolation: actor).map { NWPath($0, radios) }
             } catch {
-                isDown = true
+                // The monitor cannot run: the iteration ends after this path.
+                return NWPath(.unknown, radios)
             }
-            base = nil
-            defer { isDown = false }
-            return isDown ? NWPath(.unknown, radios) : nil
         }
     }
 }

@@ -54,9 +54,8 @@ struct RadioSwitches: Sendable {
 extension RadioSwitches {
     /// Returns the reason for this host.
     func reason(_ isAdmitted: (NWInterface.InterfaceType) -> Bool) -> NWPath.UnsatisfiedReason {
-        guard let routing = try? NetworkSource.kernel().facts.routing, let links = try? routing.links() else {
-            return .notAvailable
-        }
+        let routing = NetworkSource.kernel.facts.routing
+        guard let links = try? routing.links() else { return .notAvailable }
         let facts = links.compactMap { try? routing.facts(aboutInterface: $0.index, detail: .reason) }
         return reason(facts.map { NetworkInterface($0) }, isAdmitted)
     }

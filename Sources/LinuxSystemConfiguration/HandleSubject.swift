@@ -54,7 +54,7 @@ enum HandleSubject: Sendable {
         _ target: ReachabilityTarget,
         _ options: ReachabilityOptions = ReachabilityOptions()
     ) throws(ReachabilityError) -> NetworkReachability {
-        try NetworkReachability(target: target, options: options, source: NetworkInUse.source)
+        NetworkReachability(target: target, options: options, source: NetworkInUse.source)
     }
 }
 
@@ -67,7 +67,7 @@ extension HandleSubject {
     /// Evaluates now, and waits for the kernel only: a name has the flags of the default path.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         switch self {
-        case .address(let handle), .name(_, meanwhile: let handle): try handle.flags()
+        case .address(let handle), .name(_, meanwhile: let handle): try handle.blockingFlags()
         case .thisHost: Self.ownFlags
         }
     }
@@ -111,9 +111,9 @@ extension HandleSubject {
 
 /// The network that the functions evaluate: the kernel's, or that of a test.
 package enum NetworkInUse {
-    /// The source of the targets that this task creates; `nil` for ``NetworkSource/kernel()``.
+    /// The source of the targets that this task creates.
     ///
     /// A target keeps the source that it was created with. The value is local to the task, so tests that run at the
     /// same time do not share it.
-    @TaskLocal package static var source: NetworkSource?
+    @TaskLocal package static var source = NetworkSource.kernel
 }

@@ -15,19 +15,19 @@ let benchmarks: @Sendable () -> Void = {
     )
     for (name, text) in [("address", "127.0.0.1"), ("IPv6 address", "::1"), ("default path", "0.0.0.0")] {
         Benchmark("flags(), \(name)") { benchmark, reachability in
-            for _ in benchmark.scaledIterations { blackHole(try reachability.flags()) }
+            for _ in benchmark.scaledIterations { blackHole(try reachability.blockingFlags()) }
         } setup: {
             try NetworkReachability(host: text)
         }
         Benchmark("report(), \(name)") { benchmark, reachability in
-            for _ in benchmark.scaledIterations { blackHole(try reachability.report()) }
+            for _ in benchmark.scaledIterations { blackHole(try reachability.blockingReport()) }
         } setup: {
             try NetworkReachability(host: text)
         }
     }
     Benchmark("new handle from text and flags()") { (benchmark: Benchmark) throws in
         for _ in benchmark.scaledIterations {
-            blackHole(try NetworkReachability(host: "127.0.0.1").flags())
+            blackHole(try NetworkReachability(host: "127.0.0.1").blockingFlags())
         }
     }
 }

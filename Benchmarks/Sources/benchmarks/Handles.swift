@@ -5,7 +5,7 @@ import Glibc
 import NetlinkReachability
 import RoutingModel
 
-/// What started handles cost: their memory, a change that touches all of them, and one that touches one of them.
+/// What observations cost: their memory, a change that touches all of them, and one that touches one of them.
 struct Handles {
     private static let first: UInt32 = 0x0a00_0000
 
@@ -27,61 +27,63 @@ struct Handles {
 
     private func start(
         _ count: Int,
-        _ delivery: CallbackDelivery = .ownQueue
-    ) throws -> [NetworkReachability] {
+        _ delivery: CallbackDelivery = .queue(.global())
+    ) throws -> [NetworkObservation<ReachabilityFlags>] {
         guard count > 0 else { return [] }
-        let before = try NetworkSource.kernel().monitorCounters.evaluations
-        let handles = try (0..<count).map { number in
-            let handle = try NetworkReachability(address: IPAddress(v4: Self.first + UInt32(number)))
-            let observation = try handle.observe(on: delivery) { _ in }
-            return handle
+        let before = NetworkSource.kernel.monitorCounters.evaluations
+        let observations = try (0..<count).map { number in
+            try NetworkReachability(address: IPAddress(v4: Self.first + UInt32(number)))
+                .observe(on: delivery) { _ in }
         }
         // All have been asked about once more, and all handlers were called.
-        while try NetworkSource.kernel().monitorCounters.evaluations < before + UInt64(count) {
+        while NetworkSource.kernel.monitorCounters.evaluations < before + UInt64(count) {
             usleep(1_000)
         }
         usleep(300_000)
-        return handles
+        return observations
     }
 
     private func memory(_ count: Int) throws {
         baseline_return_memory()
         let memory = Host.residentBytes
-        let handles = try start(count)
+        let observations = try start(count)
         // Without the list of references, which is the caller's.
-        let each = (Host.residentBytes - memory) / count - MemoryLayout<NetworkReachability>.stride
+        let each =
+            (Host.residentBytes - memory) / count - MemoryLayout<NetworkObservation<ReachabilityFlags>>.stride
         try Row("memory of each of \(count) handles", Double(each), unit: "bytes", goal: .handleMemory)
             .print()
-        for handle in handles { handle.stop() }
+        for observation in observations { observation.cancel() }
     }
 
     /// The same for connections that are followed.
     private func connectionMemory(_ count: Int) throws {
         baseline_return_memory()
         let memory = Host.residentBytes
-        let before = try NetworkSource.kernel().monitorCounters.evaluations
-        let monitors = try (0..<count).map { number in
-            try ConnectionMonitor(Host.connection(to: IPAddress(v4: Self.first + UInt32(number)))) { _ in }
+        let before = NetworkSource.kernel.monitorCounters.evaluations
+        let observations = try (0..<count).map { number in
+            let connection = try Host.connection(to: IPAddress(v4: Self.first + UInt32(number)))
+            return try NetworkSource.kernel.observe(.status(of: connection)) { _ in }
         }
-        while try NetworkSource.kernel().monitorCounters.evaluations < before + UInt64(count) {
+        while NetworkSource.kernel.monitorCounters.evaluations < before + UInt64(count) {
             usleep(1_000)
         }
         usleep(300_000)
-        let each = (Host.residentBytes - memory) / count - MemoryLayout<ConnectionMonitor>.stride
+        let each =
+            (Host.residentBytes - memory) / count - MemoryLayout<NetworkObservation<ConnectionStatus>>.stride
         try Row("memory of each of \(count) connections", Double(each), unit: "bytes", goal: .handleMemory)
             .print()
-        for monitor in monitors { monitor.cancel() }
+        for observation in observations { observation.cancel() }
     }
 
     /// One change that touches all handles, until each has its new flags, against the same questions.
     private func burst(_ count: Int) throws {
-        let handles = try start(count, .onMonitorThread)
-        let there = handles[0].currentFlags
+        let observations = try start(count, .onMonitorThread)
+        let there = observations[0].current
         var rounds: [Round] = []
         for _ in 0..<Effort.scaled(10) {
-            let our = try change(handles, isOff: true, since: there)
+            let our = try change(observations, isOff: true, since: there)
             // Not timed: the kernel announces that a route goes before it goes, and who asks at once has to ask again.
-            _ = try change(handles, isOff: false, since: there)
+            _ = try change(observations, isOff: false, since: there)
             let began = baseline_now()
             try checked(
                 "RTM_GETROUTE", baseline_routes_together(host.socket, Self.first, 1, true, Int32(count)))
@@ -91,13 +93,13 @@ struct Handles {
             "a change that touches all targets", ours: "all flags, on the monitor's thread",
             theirs: "C RTM_GETROUTE, FIB_MATCH, 64 a send", rounds, goal: .burst
         ).print()
-        for handle in handles { handle.stop() }
+        for observation in observations { observation.cancel() }
     }
 
-    /// The nanoseconds from before the command until each handle has lost the flags of a host without the route, or
-    /// has them again.
+    /// The nanoseconds from before the command until each observation has lost the flags of a host without the
+    /// route, or has them again.
     private func change(
-        _ handles: [NetworkReachability],
+        _ observations: [NetworkObservation<ReachabilityFlags>],
         isOff: Bool,
         since there: ReachabilityFlags?
     ) throws -> Double {
@@ -105,10 +107,10 @@ struct Handles {
         usleep(1_500_000)
         let began = baseline_now()
         try host.set(Self.first, length: 15, isUnreachable: isOff)
-        for handle in handles {
-            while (handle.currentFlags == there) == isOff {
+        for observation in observations {
+            while (observation.current == there) == isOff {
                 guard baseline_now() - began < 30_000_000_000 else {
-                    throw Failure("a handle did not change within 30 s")
+                    throw Failure("an observation did not change within 30 s")
                 }
                 usleep(100)
             }
@@ -120,7 +122,7 @@ struct Handles {
     private func one(of all: Int) throws {
         let others = try start(all - 1)
         let queue = NotingQueue()
-        let handle = try NetworkReachability(address: IPAddress(v4: 0x0b00_0000))
+        let handle = NetworkReachability(address: IPAddress(v4: 0x0b00_0000))
         let observation = try handle.observe(on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
         usleep(500_000)
         let times = try (0..<Effort.scaled(40)).compactMap { round in
@@ -131,6 +133,6 @@ struct Handles {
         }
         guard !times.isEmpty else { throw Failure("no event had a callback within a second") }
         try Row("a /24 with 1 of all targets, p50", times.median, unit: "us").print()
-        for handle in [handle] + others { handle.stop() }
+        for observation in [observation] + others { observation.cancel() }
     }
 }

@@ -24,7 +24,7 @@ struct Host {
 
     /// A connection from the address that the kernel selects.
     static func connection(to remote: IPAddress) throws -> NetworkConnection {
-        guard let local = try NetworkReachability(address: remote).report().sourceAddress else {
+        guard let local = try NetworkReachability(address: remote).blockingReport().sourceAddress else {
             throw Failure("no source address for \(remote)")
         }
         return try NetworkConnection(

@@ -24,10 +24,10 @@ struct Latency {
 
     func run() throws {
         try compare(
-            "event to callback, p50", "start(queue:)", "C epoll, RTM_GETROUTE, queue", from: 0, ourListener)
+            "event to callback, p50", "observe(on:)", "C epoll, RTM_GETROUTE, queue", from: 0, ourListener)
         let connection = try Host.connection(to: IPAddress(v4: Host.behind))
         try compare(
-            "event to callback of a connection, p50", "ConnectionMonitor",
+            "event to callback of a connection, p50", "observe(.status)",
             "C epoll, 4 RTM_GETROUTE in a send, queue", from: UInt32(truncatingIfNeeded: connection.local.low)
         ) { try connectionListener(connection) }
     }
@@ -62,17 +62,19 @@ struct Latency {
 
     private func ourListener() throws -> Listener {
         let queue = NotingQueue()
-        let handle = try NetworkReachability(address: IPAddress(v4: Host.behind))
+        let handle = NetworkReachability(address: IPAddress(v4: Host.behind))
         let observation = try handle.observe(on: .queue(queue.queue), initial: .skip) { _ in queue.note() }
-        return Listener(next: queue.next, stop: { handle.stop() })
+        return Listener(next: queue.next, stop: { observation.cancel() })
     }
 
     private func connectionListener(_ connection: NetworkConnection) throws -> Listener {
         let queue = NotingQueue()
-        let monitor = try ConnectionMonitor(connection, on: .queue(queue.queue)) { _ in queue.note() }
+        let query = NetworkQuery.status(of: connection)
+        let observation = try NetworkSource.kernel.observe(query, on: .queue(queue.queue)) { _ in queue.note()
+        }
         // The first call has the current status.
         _ = queue.next()
-        return Listener(next: queue.next, stop: { monitor.cancel() })
+        return Listener(next: queue.next, stop: { observation.cancel() })
     }
 
     /// The loop in C, which calls on a dispatch queue: for a connection if the local address is not 0.

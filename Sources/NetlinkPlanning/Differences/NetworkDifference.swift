@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
-package import RoutingSimulation
+internal import RoutingSimulation
 
 /// One thing in which two states of a network differ.
 package enum NetworkDifference: Hashable, Sendable {

@@ -152,7 +152,7 @@ public struct NetworkState: Sendable {
         let source = source
         return targets.map { target in
             Result { () throws(ReachabilityError) in
-                try NetworkReachability(target: target, options: options, source: source).report()
+                try NetworkReachability(target: target, options: options, source: source).blockingReport()
             }
         }
     }

@@ -4,7 +4,7 @@
 /// connection, events.
 ///
 /// ```swift
-/// let observation = try NetworkSource.kernel().observe(.path()) { result in
+/// let observation = try NetworkSource.kernel.observe(.path()) { result in
 ///     if case .success(let path) = result { print(path) }
 /// }
 /// ```
@@ -67,6 +67,7 @@ extension NetworkQuery<ReachabilityFlags> {
     /// - Parameters:
     ///   - target: The target; by default the default path.
     ///   - options: The socket that the query is about.
+    /// - Returns: The query.
     public static func flags(
         of target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions()
@@ -83,6 +84,7 @@ extension NetworkQuery<ReachabilityReport> {
     ///   - options: The socket that the query is about.
     ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
     ///   - change: What counts as a change.
+    /// - Returns: The query.
     public static func reports(
         on target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions(),
@@ -109,6 +111,7 @@ extension NetworkQuery<NetworkPath> {
     ///   - options: The socket whose path it is. While the interface that they name does not exist, the path is
     ///     unsatisfied.
     ///   - metering: Decides which interfaces are expensive or constrained.
+    /// - Returns: The query.
     public static func path(
         requiring required: NetworkInterface.InterfaceType? = nil,
         prohibiting prohibited: Set<NetworkInterface.InterfaceType> = [],
@@ -133,6 +136,7 @@ extension NetworkQuery<ConnectionStatus> {
     /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
     ///
     /// - Parameter connection: The connection; end the observation when its socket is closed.
+    /// - Returns: The query.
     public static func status(of connection: NetworkConnection) -> Self {
         Self(ConnectionQuery(connection: connection))
     }

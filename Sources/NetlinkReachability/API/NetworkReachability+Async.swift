@@ -9,10 +9,9 @@ extension NetworkReachability {
     /// let flags = try await NetworkReachability(host: "example.com").flags()
     /// ```
     ///
-    /// The flags are those of the synchronous form, which Swift selects in synchronous functions; in asynchronous ones
-    /// it selects this form. The kernel is asked in place, on the caller's actor: that takes microseconds, less than
-    /// changing threads. The task is suspended while a name is resolved, and holds no thread while it waits for one of
-    /// the 64 lookups that can run at the same time.
+    /// The flags are those of ``blockingFlags()``. The kernel is asked in place, on the caller's actor: that takes
+    /// microseconds, less than changing threads. The task is suspended while a name is resolved, and holds no thread
+    /// while it waits for one of the 64 lookups that can run at the same time.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
@@ -24,7 +23,7 @@ extension NetworkReachability {
 
     /// Asks for a report without blocking a thread of the concurrency runtime.
     ///
-    /// The report is that of the synchronous form. See the asynchronous `flags()` for where the work is done.
+    /// The report is that of ``blockingReport(_:)``. See ``flags()`` for where the work is done.
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The flags, and the facts that led to them.

@@ -33,15 +33,14 @@ public struct NetworkReachability: Sendable {
     /// - Parameters:
     ///   - target: The target; by default the default path.
     ///   - options: The socket that the queries are about.
-    ///   - source: The network that answers; `nil` for the live kernel, see ``NetworkSource/kernel()``.
-    /// - Throws: `ReachabilityError` if no netlink socket can be opened.
+    ///   - source: The network that answers.
     public init(
         target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions(),
-        source: NetworkSource? = nil
-    ) throws(ReachabilityError) {
+        source: NetworkSource = .kernel
+    ) {
         subject = MonitoredTarget(target: target, options: options)
-        self.source = if let source { source } else { try .kernel() }
+        self.source = source
     }
 
     /// Creates a handle for a host name, an address, or an address with an interface (`fe80::1%eth0`).
@@ -51,15 +50,14 @@ public struct NetworkReachability: Sendable {
     /// - Parameters:
     ///   - host: The name or address, without scheme, port and path.
     ///   - options: The socket that the queries are about.
-    ///   - source: The network that answers; `nil` for the live kernel.
-    /// - Throws: `ReachabilityError` if the text is neither a name nor an address, or if no netlink socket can be
-    ///   opened.
+    ///   - source: The network that answers.
+    /// - Throws: `ReachabilityError` if the text is neither a name nor an address.
     public init(
         host: String,
         options: ReachabilityOptions = ReachabilityOptions(),
-        source: NetworkSource? = nil
+        source: NetworkSource = .kernel
     ) throws(ReachabilityError) {
-        try self.init(target: .host(host), options: options, source: source)
+        self.init(target: try .host(host), options: options, source: source)
     }
 
     /// Creates a handle for an address.
@@ -67,14 +65,13 @@ public struct NetworkReachability: Sendable {
     /// - Parameters:
     ///   - address: The address; 0.0.0.0 and :: stand for the default path.
     ///   - options: The socket that the queries are about.
-    ///   - source: The network that answers; `nil` for the live kernel.
-    /// - Throws: `ReachabilityError` if no netlink socket can be opened.
+    ///   - source: The network that answers.
     public init(
         address: IPAddress,
         options: ReachabilityOptions = ReachabilityOptions(),
-        source: NetworkSource? = nil
-    ) throws(ReachabilityError) {
-        try self.init(target: .address(address), options: options, source: source)
+        source: NetworkSource = .kernel
+    ) {
+        self.init(target: .address(address), options: options, source: source)
     }
 }
 
@@ -86,29 +83,28 @@ extension NetworkReachability: CustomDebugStringConvertible {
 // MARK: - Queries
 
 extension NetworkReachability {
-    /// Asks for the flags.
+    /// Asks for the flags, and blocks the thread while a name is resolved.
     ///
-    /// An address takes one query to the kernel, which is answered in microseconds. For a name, the call blocks
-    /// until the name is resolved, at most for ``ReachabilityOptions/resolutionTimeout``. In asynchronous functions
-    /// Swift selects the asynchronous form, which blocks no thread; call this form from a synchronous function.
+    /// An address takes one query to the kernel, which is answered in microseconds. A name is waited for at most for
+    /// ``ReachabilityOptions/resolutionTimeout``. Asynchronous functions call ``flags()``.
     ///
     /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
-    public func flags() throws(ReachabilityError) -> ReachabilityFlags {
+    public func blockingFlags() throws(ReachabilityError) -> ReachabilityFlags {
         try source.facts.flags(of: subject.target, subject.options)
     }
 
-    /// Asks for the flags and the facts that led to them.
+    /// Asks for the flags and the facts that led to them, and blocks the thread while a name is resolved.
     ///
-    /// The flags are those of `flags()`. A full report evaluates every address of a name and finds out more about
-    /// the interface, which costs a little more.
+    /// The flags are those of ``blockingFlags()``. A full report evaluates every address of a name and finds out more
+    /// about the interface, which costs a little more.
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The report.
     /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
-    public func report(
+    public func blockingReport(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
         try source.facts.report(on: subject.target, subject.options, detail)

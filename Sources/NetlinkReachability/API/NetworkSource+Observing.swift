@@ -14,7 +14,7 @@ extension NetworkSource {
     /// Calls a handler with the current value of a query, and then whenever it changes.
     ///
     /// ```swift
-    /// let observation = try NetworkSource.kernel().observe(.path()) { result in
+    /// let observation = try NetworkSource.kernel.observe(.path()) { result in
     ///     if case .success(let path) = result { print(path) }
     /// }
     /// ```
@@ -90,7 +90,7 @@ extension NetworkSource {
     /// A query as a sequence: the current value, and then every change.
     ///
     /// ```swift
-    /// for try await event in try NetworkSource.kernel().updates(of: .events) {
+    /// for try await event in try NetworkSource.kernel.updates(of: .events) {
     ///     if case .slept(let duration) = event, duration > .seconds(60) { pool.closeIdleConnections() }
     /// }
     /// ```

@@ -4,7 +4,7 @@ internal import NetlinkRoute
 package import RoutingModel
 internal import SystemSupport
 
-/// A network that answers the queries of ``NetworkReachability`` and ``NetworkPathMonitor``.
+/// A network that answers queries.
 public struct NetworkSource: Sendable {
     /// The facts that evaluations depend on.
     package var facts: NetworkFacts { monitor.facts }
@@ -44,22 +44,11 @@ public struct NetworkSource: Sendable {
         )
     }
 
-    private static let processWide = Locked<NetworkSource?>(nil)
-
-    /// The live kernel of the network namespace in which the process first asked, with the system's resolver.
+    /// The live kernel of the network namespace in which the process first uses this, with the system's resolver.
     ///
-    /// One source serves the whole process: its sockets stay in that namespace, even if threads enter others later.
-    ///
-    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` if no netlink socket can
-    ///   be opened.
-    public static func kernel() throws(ReachabilityError) -> NetworkSource {
-        try processWide.withLock { (kept) throws(ReachabilityError) in
-            if let kept { return kept }
-            let source = try currentNamespace()
-            kept = source
-            return source
-        }
-    }
+    /// One source serves the whole process. Its first query opens a netlink socket, and has the error if that fails:
+    /// the next one tries again. Its sockets stay in that namespace, even if threads enter others later.
+    public static let kernel = NetworkSource(live: .unopened())
 
     /// The live kernel of the network namespace that the calling thread is in now, through sockets of its own.
     ///
@@ -69,8 +58,11 @@ public struct NetworkSource: Sendable {
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` if no netlink socket can
     ///   be opened.
     public static func currentNamespace() throws(ReachabilityError) -> NetworkSource {
-        let kernel = try KernelRouting()
-        return NetworkSource(
+        NetworkSource(live: try KernelRouting())
+    }
+
+    private init(live kernel: KernelRouting) {
+        self.init(
             routing: kernel,
             resolver: SystemResolver.shared,
             resolverFiles: ResolverFiles.standard,
@@ -110,7 +102,7 @@ extension NetworkSource {
     /// Asks for the flags of many addresses.
     ///
     /// ```swift
-    /// let flags = try NetworkSource.kernel().flags(of: peers)
+    /// let flags = try NetworkSource.kernel.flags(of: peers)
     /// let unreachable = zip(peers, flags).filter { !$1.isNetworkReachable }.map(\.0)
     /// ```
     ///
@@ -170,35 +162,27 @@ extension NetworkSource {
         return flags
     }
 
-    /// Makes reports on many targets, each as `report(_:)` does, and passes them to the body in the order of the
-    /// targets.
+    /// Makes reports on many targets, each as ``NetworkReachability/blockingReport(_:)`` does, and passes them to the
+    /// body in the order of the targets.
     ///
     /// - Parameters:
     ///   - targets: The targets.
     ///   - options: The socket that the queries are about.
     ///   - detail: How much the reports contain.
-    ///   - source: The network that answers; `nil` for the live kernel. Where no netlink socket can be opened, each
-    ///     target has the error.
     ///   - body: Receives the reports.
-    package static func reports(
+    package func reports(
         on targets: [ReachabilityTarget],
         options: ReachabilityOptions,
         _ detail: ReachabilityReport.Detail,
-        from source: NetworkSource?,
         _ body: (Result<ReachabilityReport, ReachabilityError>) -> Void
     ) {
-        do throws(ReachabilityError) {
-            let source = if let source { source } else { try kernel() }
-            source.facts.evaluate(targets) { target, batch in
-                batch.add(target, options, detail.evaluation)
-            } take: { target, batch, targets in
-                body(
-                    Result { () throws(ReachabilityError) in
-                        try batch.report(targets.lowerBound, on: target, options)
-                    })
-            }
-        } catch {
-            for _ in targets { body(.failure(error)) }
+        facts.evaluate(targets) { target, batch in
+            batch.add(target, options, detail.evaluation)
+        } take: { target, batch, targets in
+            body(
+                Result { () throws(ReachabilityError) in
+                    try batch.report(targets.lowerBound, on: target, options)
+                })
         }
     }
 }

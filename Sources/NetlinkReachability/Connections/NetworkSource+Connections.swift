@@ -16,7 +16,7 @@ extension NetworkSource {
     /// Asks what becomes of many connections.
     ///
     /// ```swift
-    /// let statuses = try NetworkSource.kernel().statuses(of: pool.map(\.connection))
+    /// let statuses = try NetworkSource.kernel.statuses(of: pool.map(\.connection))
     /// ```
     ///
     /// The queries go to the kernel together, up to 64 in a datagram. The kernel answers them one by one: the routes

@@ -14,8 +14,8 @@ public enum CallbackDelivery: Sendable {
     ///
     /// - The first call comes on that thread, too: it can come before or after the observation is returned.
     /// - A handler can begin, cancel and release observations. What it begins first calls its handler after this call
-    ///   has returned, unless no other observation was left: a new thread begins then, while the old one can still be in
-    ///   this call.
+    ///   has returned, unless no other observation was left: a new thread begins then, while the old one can still
+    ///   be in this call.
     /// - Synchronous queries work. For an address, they take microseconds; for a name, all observations wait for the
     ///   resolver.
     /// - It must not wait for what only the monitor can bring about: another handler, an element of

@@ -6,7 +6,7 @@ extension NetworkSource {
     /// Orders addresses as a program tries them: RFC 6724, section 6.
     ///
     /// ```swift
-    /// let source = try NetworkSource.kernel()
+    /// let source = try NetworkSource.kernel
     /// for address in try source.ordered(answers) where address.isReachable {
     ///     print(address.address, address.sourceAddress?.description ?? "-", address.rule?.description ?? "-")
     /// }
@@ -64,7 +64,7 @@ extension NetworkSource {
     /// Orders the addresses of a target as a program tries them, without blocking a thread of the concurrency runtime.
     ///
     /// ```swift
-    /// let addresses = try await NetworkSource.kernel().ordered(.host("example.com"), interleaved: true)
+    /// let addresses = try await NetworkSource.kernel.ordered(.host("example.com"), interleaved: true)
     /// ```
     ///
     /// The task is suspended while a name is resolved.

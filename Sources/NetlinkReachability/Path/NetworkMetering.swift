@@ -5,7 +5,7 @@
 /// ```swift
 /// // A phone that is used as a hotspot, recognised by the name of its USB interface.
 /// let metering = NetworkMetering { $0.name.hasPrefix("usb") ? .expensive : .free }
-/// let path = try NetworkSource.kernel().path(metering: metering)
+/// let path = try NetworkSource.kernel.path(metering: metering)
 /// ```
 ///
 /// Programs such as NetworkManager store such settings (its `Metered` property). When they change, call
@@ -33,8 +33,8 @@ public struct NetworkMetering: Sendable {
 
     /// Creates a metering from a closure.
     ///
-    /// - Parameter cost: Returns the cost of an interface. It is called with each evaluation of a path, by the caller of
-    ///   a query or on the monitor's thread: it must not wait. A cellular interface is always expensive.
+    /// - Parameter cost: Returns the cost of an interface. It is called with each evaluation of a path, by the
+    ///   caller of a query or on the monitor's thread: it must not wait. A cellular interface is always expensive.
     public init(_ cost: @escaping @Sendable (NetworkInterface) -> Cost) {
         self.cost = cost
     }

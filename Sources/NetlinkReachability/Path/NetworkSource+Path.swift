@@ -4,7 +4,7 @@ extension NetworkSource {
     /// Asks for the default path of this host, through interfaces of some types.
     ///
     /// ```swift
-    /// let path = try NetworkSource.kernel().path()
+    /// let path = try NetworkSource.kernel.path()
     /// print(path.status == .satisfied ? "online" : "offline", path.availableInterfaces.map(\.name))
     /// ```
     ///

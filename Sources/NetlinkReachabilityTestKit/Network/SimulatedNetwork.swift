@@ -2,7 +2,7 @@
 
 internal import Glibc
 public import NetlinkReachability
-public import NetlinkRecording
+package import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
 internal import RoutingSimulation
@@ -13,7 +13,7 @@ internal import SystemSupport
 /// ```swift
 /// let network = SimulatedNetwork(.wifi)
 /// let reachability = try NetworkReachability(host: "example.com", source: network.source)
-/// try reachability.start(.flags) { result in if case .success(let flags) = result { print(flags.letters) } }
+/// let observation = try reachability.observe { result in print((try? result.get())?.letters ?? "unknown") }
 /// try await network.settle()                                      // prints -R -------
 /// try network.change { try $0.setCarrier("wlan0", isPresent: false) }
 /// try await network.settle()                                      // prints -- -------

@@ -25,9 +25,18 @@ package final class KernelRouting: Sendable {
     private let probe6 = Locked<ProbeSocket?>(nil)
 
     /// Opens the first socket in the calling thread's network namespace.
-    package init() throws(ReachabilityError) {
+    package convenience init() throws(ReachabilityError) {
+        self.init(first: try KernelConnection())
+    }
+
+    /// Opens no socket yet: the first query does, which comes from a thread in the caller's network namespace.
+    package static func unopened() -> KernelRouting {
+        KernelRouting(first: nil)
+    }
+
+    private init(first: sending KernelConnection?) {
         namespace = NetworkNamespace.current
-        first = Locked(try KernelConnection())
+        self.first = Locked(first)
     }
 
     /// Passes a socket to the body.

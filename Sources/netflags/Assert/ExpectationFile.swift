@@ -43,11 +43,11 @@ extension ExpectationFile {
     /// Asks a network, and writes what comes out.
     ///
     /// - Parameters:
-    ///   - source: The network; `nil` for the live kernel.
+    ///   - source: The network.
     ///   - format: The format of the output.
     /// - Returns: The exit status.
     /// - Throws: A ``FileFailure`` when the output cannot be written.
-    func check(_ source: NetworkSource?, _ format: AssertFormat) throws -> ExitStatus {
+    func check(_ source: NetworkSource, _ format: AssertFormat) throws -> ExitStatus {
         // All names are resolved side by side.
         let pending = lines.map { line in
             let query = TargetQuery(targets: [], options: line.expectation.options, explains: true)

@@ -23,8 +23,7 @@ final class CheckRun {
     init(_ query: TargetQuery) throws {
         self.query = query
         operands = try query.operands()
-        let recorded = try query.recording?.source()
-        pending = PendingReports(query, recorded)
+        pending = PendingReports(query, try query.recording?.source() ?? .kernel)
         repeatsErrors = !query.isQuiet && !output.isTerminal
         format =
             switch query.format {

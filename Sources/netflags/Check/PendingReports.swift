@@ -23,17 +23,17 @@ struct PendingReports {
 
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
-    private let recorded: NetworkSource?
+    private let source: NetworkSource
     private let threads = DispatchSemaphore(value: threadLimit)
     /// Oldest first.
     private var entries: [(text: String, state: State)] = []
 
     /// - Parameters:
     ///   - query: The socket that the queries are about, and how much the reports contain.
-    ///   - recorded: The recorded network; `nil` for the live kernel.
-    init(_ query: TargetQuery, _ recorded: NetworkSource? = nil) {
+    ///   - source: The network.
+    init(_ query: TargetQuery, _ source: NetworkSource = .kernel) {
         (options, detail) = (query.options, query.explains ? .full : .brief)
-        self.recorded = recorded
+        self.source = source
     }
 
     /// Whether the results have to be taken before more targets are added.
@@ -50,8 +50,8 @@ struct PendingReports {
     /// Evaluates a name on a thread, without one on this; waits while ``threadLimit`` names are resolved.
     private func resolve(_ target: ReachabilityTarget) -> State {
         let (result, done) = (Locked<Answer?>(nil), DispatchSemaphore(value: 0))
-        let evaluate: @Sendable () -> Void = { [threads, options, detail, recorded] in
-            NetworkSource.reports(on: [target], options: options, detail, from: recorded) { answer in
+        let evaluate: @Sendable () -> Void = { [threads, options, detail, source] in
+            source.reports(on: [target], options: options, detail) { answer in
                 result.withLock { $0 = answer }
             }
             done.signal()
@@ -82,7 +82,7 @@ struct PendingReports {
                 index += 1
             case .address:
                 let targets = addresses(from: index)
-                NetworkSource.reports(on: targets, options: options, detail, from: recorded) { outcome in
+                source.reports(on: targets, options: options, detail) { outcome in
                     body(TargetLine(target: entries[index].text, outcome: outcome))
                     index += 1
                 }

@@ -45,7 +45,7 @@ struct Assert: NetflagsCommand {
         }
         let file = try ExpectationFile(file, isReplay: recording != nil)
         let format = AssertFormat(file: file.name, isJSON: json)
-        guard always, let recording else { return try file.check(try recording?.source(), format) }
+        guard always, let recording else { return try file.check(try recording?.source() ?? .kernel, format) }
         return try checkAlways(file, recording.operand, format)
     }
 

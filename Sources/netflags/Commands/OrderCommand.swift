@@ -51,7 +51,7 @@ struct Order: TargetListCommand {
         guard !targets.contains(where: { (try? $0.target.get())?.kind == .defaultPath }) else {
             throw UsageError("the default path has no address: give names and addresses")
         }
-        let source = try query.recording?.source() ?? .kernel()
+        let source = try query.recording?.source() ?? .kernel
         let run = OrderRun(options: query.options, source: source, interleaved: interleave)
         let lines = run.lines(of: targets)
         for line in lines {

@@ -46,11 +46,8 @@ struct Path: NetflagsCommand {
             }
             try watch(options)
         }
-        let source = try recording?.source()
-        let result = Result { () throws(ReachabilityError) in
-            let source = if let source { source } else { try NetworkSource.kernel() }
-            return try source.pathWithReason(options: options)
-        }
+        let source = try recording?.source() ?? .kernel
+        let result = Result { () throws(ReachabilityError) in try source.pathWithReason(options: options) }
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
             printError(error)
@@ -77,7 +74,7 @@ struct Path: NetflagsCommand {
         var isFirst = true
         while observation == nil {
             do {
-                observation = try NetworkSource.kernel()
+                observation = try NetworkSource.kernel
                     .observe(.pathWithReason(options: options), on: .queue(queue)) { result in
                         lines.withLock { $0.print(result) }
                     }

@@ -43,7 +43,7 @@ struct Sockets: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         guard !watch || !quiet else { throw UsageError("--watch prints lines: leave out --quiet") }
-        let list = SocketList(source: try .kernel(), pid: pid, namesProcesses: !quiet || pid != nil)
+        let list = SocketList(source: .kernel, pid: pid, namesProcesses: !quiet || pid != nil)
         let lines = SocketLines(isJSON: json, isTimed: watch, for: .standard)
         if watch { try SocketsWatch(list: list, filter: state, lines: Locked(lines)).run() }
         return try evaluate(list, quiet ? nil : lines)

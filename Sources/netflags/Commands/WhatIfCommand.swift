@@ -125,10 +125,10 @@ struct WhatIf: NetflagsCommand {
 
     /// The name servers of this host, and the other ends of its connections.
     private static var ownTargets: [IPAddress] {
-        let servers = (try? NetworkSource.kernel().path().nameservers) ?? []
+        let servers = (try? NetworkSource.kernel.path().nameservers) ?? []
         var remotes: [IPAddress] = []
         do {
-            remotes = try SocketList(source: .kernel(), namesProcesses: false).remotes()
+            remotes = try SocketList(source: .kernel, namesProcesses: false).remotes()
         } catch {
             printError("the other ends of connections are not compared: \(error)")
         }

@@ -136,7 +136,7 @@ struct RecordedComparison {
                 target: question.target,
                 options: question.options,
                 source: NetworkSource(routing: routing, resolver: SystemResolver.shared)
-            ).report(.brief)
+            ).blockingReport(.brief)
         }
     }
 

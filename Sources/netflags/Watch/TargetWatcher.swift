@@ -22,7 +22,7 @@ final class TargetWatcher {
     private let changes: ReachabilityReport.Change
     /// Takes the results; one that ends the run ends ``wait(for:until:)``.
     let handler: @Sendable (Int, Answer?) -> Void
-    private let source = try? NetworkSource.kernel()
+    private let source = NetworkSource.kernel
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
     private var observations: [Observation] = []
@@ -65,7 +65,7 @@ final class TargetWatcher {
     ///
     /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:until:)`` tries it again.
     func add(_ target: ReachabilityTarget, at index: Int) throws(ReachabilityError) {
-        let watched = (index, try NetworkReachability(target: target, options: options, source: source))
+        let watched = (index, NetworkReachability(target: target, options: options, source: source))
         do {
             try observe(watched)
         } catch {

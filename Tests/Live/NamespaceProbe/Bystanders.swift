@@ -28,7 +28,7 @@ final class Bystanders: Sendable {
 
     /// Begins with addresses, and with connections from a local address to the same addresses.
     init(from local: IPAddress) throws {
-        let source = try NetworkSource.kernel()
+        let source = NetworkSource.kernel
         let remotes = (0..<UInt32(Self.handleCount)).map { IPAddress(v4: 0xC633_6400 + $0) }
         connections = try remotes.prefix(Self.connectionCount).map { [deliveries] remote in
             let connection = try NetworkConnection(

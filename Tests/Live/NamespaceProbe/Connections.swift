@@ -92,7 +92,7 @@ struct Connections {
             return ["broken", "\(error.number)", "\(error)", "", "", ""]
         }
         let answer = Result { () throws(ReachabilityError) in
-            try NetworkSource.kernel().status(of: connection)
+            try NetworkSource.kernel.status(of: connection)
         }
         if case .failure(let error) = answer, error.code == .undecided {
             return ["undecided", "", "\(error)", "", "", ""]
@@ -115,7 +115,7 @@ struct Connections {
             observation = known
         } else {
             let connection = try NetworkConnection(fileDescriptor: entry.descriptor)
-            observation = try NetworkSource.kernel().observe(.status(of: connection)) { _ in }
+            observation = try NetworkSource.kernel.observe(.status(of: connection)) { _ in }
         }
         entries[number]?.observation = observation
         return ["\(observation.current.map { "\($0)" } ?? "nothing yet")"]

@@ -106,7 +106,7 @@ struct Monitoring {
 
     private static func ask(_ question: [String]) throws -> ReachabilityFlags {
         let handle = try Questions.handle(question, source: try .currentNamespace())
-        let report = try handle.report()
+        let report = try handle.blockingReport()
         if let contradiction = Witness(report, handle.options).contradiction {
             throw Probe.Failure("\(handle.target): \(contradiction)")
         }

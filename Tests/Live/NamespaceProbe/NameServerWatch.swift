@@ -14,7 +14,7 @@ struct NameServerWatch {
     private let isCalled = DispatchSemaphore(value: 0)
 
     init() throws {
-        observation = try NetworkSource.kernel().observe(.path()) { [reachesServer, isCalled] result in
+        observation = try NetworkSource.kernel.observe(.path()) { [reachesServer, isCalled] result in
             guard case .success(let path) = result else { return }
             reachesServer.withLock { $0 = path.supportsDNS }
             isCalled.signal()

@@ -19,12 +19,12 @@ struct Questions {
             handles[fields] = handle
             asksTogetherFirst.toggle()
             let early = asksTogetherFirst ? try Together(handle) : nil
-            let alone = try handle.flags()
-            let report = try handle.report()
+            let alone = try handle.blockingFlags()
+            let report = try handle.blockingReport()
             let together = try early ?? Together(handle)
             let contradiction = Witness(report, handle.options).contradiction
             return Self.fields(report, alone: alone) + [
-                "together=\(together?.difference(from: alone, try handle.report(.brief)) ?? "")",
+                "together=\(together?.difference(from: alone, try handle.blockingReport(.brief)) ?? "")",
                 "witness=\(contradiction ?? "")",
             ]
         } catch let error as ReachabilityError {
@@ -51,12 +51,12 @@ struct Questions {
     // MARK: Handles
 
     /// Creates the handle of a question.
-    static func handle(_ fields: [String], source: NetworkSource? = nil) throws -> NetworkReachability {
+    static func handle(_ fields: [String], source: NetworkSource = .kernel) throws -> NetworkReachability {
         let words = fields.filter { !$0.contains("=") }
         let options = try options(fields.filter { $0.contains("=") })
         switch (words.first, words.count) {
         case ("default", 1):
-            return try NetworkReachability(target: .defaultPath, options: options, source: source)
+            return NetworkReachability(target: .defaultPath, options: options, source: source)
         case ("host", 2):
             return try NetworkReachability(host: words[1], options: options, source: source)
         case ("pair", 3):
@@ -145,12 +145,12 @@ private struct Together {
     /// `nil` if the target is not an address.
     init?(_ handle: NetworkReachability) throws {
         guard case .address(let address) = handle.target.kind else { return nil }
-        let source = try NetworkSource.kernel()
+        let source = NetworkSource.kernel
         // More than fit into one datagram.
         flags = try source.flags(of: Array(repeating: address, count: 70), options: handle.options)
         var reports: [Result<ReachabilityReport, ReachabilityError>] = []
         let targets = Array(repeating: handle.target, count: 70)
-        NetworkSource.reports(on: targets, options: handle.options, .brief, from: source) {
+        source.reports(on: targets, options: handle.options, .brief) {
             reports.append($0)
         }
         self.reports = reports

@@ -31,7 +31,7 @@ struct Stress {
     /// - Returns: `key=value` fields: the counts, and the number of leaked sockets and threads.
     func run() throws -> [String] {
         // Permanent descriptors are open now.
-        _ = try NetworkReachability(target: .defaultPath, source: .currentNamespace()).flags()
+        _ = try NetworkReachability(target: .defaultPath, source: .currentNamespace()).blockingFlags()
         let sockets = Self.openSockets
         let tally = Locked(Tally())
         try stress(try .currentNamespace(), tally)
@@ -47,7 +47,7 @@ struct Stress {
     private func stress(_ source: NetworkSource, _ tally: Locked<Tally>) throws {
         let isOver = Locked(false)
         let ended = DispatchSemaphore(value: 0)
-        let shared = try NetworkReachability(target: .defaultPath, source: source)
+        let shared = NetworkReachability(target: .defaultPath, source: source)
         for thread in 0..<Self.threadCount {
             let hasStarted = BackgroundThread.start("stress") {
                 var round = thread
@@ -156,7 +156,7 @@ struct Stress {
         let fresh = try NetworkSource.currentNamespace()
         for (handle, observation) in zip(handles, observations) {
             let isTrue = wait {
-                let flags = try? NetworkReachability(target: handle.target, source: fresh).flags()
+                let flags = try? NetworkReachability(target: handle.target, source: fresh).blockingFlags()
                 return flags != nil && observation.current == flags
             }
             if !isTrue { tally.withLock { $0.wrong += 1 } }

@@ -50,7 +50,7 @@ package final class ScriptedNetwork: Sendable {
     package func handle(
         _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1))
     ) throws -> NetworkReachability {
-        try NetworkReachability(target: target, source: source)
+        NetworkReachability(target: target, source: source)
     }
 
     /// Waits until the monitor has nothing left to do at this instant.

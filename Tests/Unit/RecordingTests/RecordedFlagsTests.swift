@@ -29,8 +29,8 @@ struct RecordedFlagsTests {
         let network = RecordedNetwork(name: name)
         let source = NetworkSource(routing: try network.routing(), resolver: ScriptedResolver())
         let target = ReachabilityTarget.address("2001:db8:ffff::1")
-        let reachability = try NetworkReachability(target: target, source: source)
-        #expect(try reachability.flags() == .reachable)
+        let reachability = NetworkReachability(target: target, source: source)
+        #expect(try reachability.blockingFlags() == .reachable)
     }
 
     @Test(arguments: RecordedNetwork.all)
@@ -49,17 +49,17 @@ struct RecordedFlagsTests {
             }
             var options = ReachabilityOptions()
             options.interface = probe.oif
-            let reachability = try NetworkReachability(
+            let reachability = NetworkReachability(
                 target: .address(address), options: options, source: source)
             if probe.oif == nil, Self.open[network.name]?.contains(probe.target) == true {
-                let error = #expect(throws: ReachabilityError.self) { try reachability.flags() }
+                let error = #expect(throws: ReachabilityError.self) { try reachability.blockingFlags() }
                 #expect(error?.code == .undecided)
                 continue
             }
-            let found = try reachability.flags()
+            let found = try reachability.blockingFlags()
             let wanted = expected.flags(probe, among: probes, links: routing.snapshot.links.byIndex)
             #expect(found == wanted, "\(probe.target) out of \(probe.oif ?? "any")")
-            #expect(try reachability.report().flags == wanted)
+            #expect(try reachability.blockingReport().flags == wanted)
             if probe.oif == nil { plain.append((address, wanted)) }
         }
         #expect(try source.flags(of: plain.map(\.address)) == plain.map(\.flags))
@@ -77,8 +77,8 @@ struct RecordedFlagsTests {
             (probe, try #require(probes.first { $0.target == probe && $0.oif == nil }).fibmatch)
         }
         let wanted = expected.defaultPath(answers)
-        let reachability = try NetworkReachability(target: .defaultPath, source: source)
-        #expect(try reachability.flags() == wanted)
+        let reachability = NetworkReachability(target: .defaultPath, source: source)
+        #expect(try reachability.blockingFlags() == wanted)
     }
 }
 

@@ -32,7 +32,8 @@ struct RecordingReplayTests {
         for change in changes {
             let source = try recording.source(at: change.time)
             let expected = Result { () throws(ReachabilityError) in
-                try NetworkReachability(target: Self.targets[change.index], source: source).report(.brief)
+                try NetworkReachability(target: Self.targets[change.index], source: source).blockingReport(
+                    .brief)
             }
             #expect(change.result.map(\.summary) == expected.map(\.summary), "\(change.time)")
         }
@@ -47,7 +48,7 @@ struct RecordingReplayTests {
         for (index, target) in Self.targets.enumerated() {
             let last = try #require(changes.last { $0.index == index })
             let expected = Result { () throws(ReachabilityError) in
-                try NetworkReachability(target: target, source: source).report(.brief)
+                try NetworkReachability(target: target, source: source).blockingReport(.brief)
             }
             #expect(last.result.map(\.flags) == expected.map(\.flags), "\(target)")
         }
@@ -290,7 +291,7 @@ struct RecordingReplayTests {
         #expect(steps.changes.filter { $0.time <= last } == before)
         let within = try folder.recording.source(at: last.advanced(by: .seconds(50)))
         let error = #expect(throws: ReachabilityError.self) {
-            try NetworkReachability(target: .defaultPath, source: within).flags()
+            try NetworkReachability(target: .defaultPath, source: within).blockingFlags()
         }
         #expect(error?.code == .undecided)
     }
@@ -402,7 +403,7 @@ struct RecordingReplayTests {
         #expect(steps.resumptions == [Recording.Time(microsecondsSince1970: next * 1_000_000)])
         let within = try folder.recording.source(at: last.advanced(by: .seconds(50)))
         let error = #expect(throws: ReachabilityError.self) {
-            try NetworkReachability(target: .defaultPath, source: within).flags()
+            try NetworkReachability(target: .defaultPath, source: within).blockingFlags()
         }
         #expect(error?.code == .undecided)
         #expect(within.damage == marks.compactMap(\.kind.damage))

@@ -12,7 +12,7 @@ struct PredictedAnswer: Hashable {
 
     init(_ target: String, _ source: NetworkSource) {
         do throws(ReachabilityError) {
-            let report = try NetworkReachability(target: try .host(target), source: source).report()
+            let report = try NetworkReachability(target: try .host(target), source: source).blockingReport()
             flags = report.flags.letters
             interface = report.interface?.name
             gateway = report.gateway?.description

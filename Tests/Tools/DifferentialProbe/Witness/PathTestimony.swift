@@ -77,7 +77,7 @@ enum PathTestimony: String {
             return
         }
         guard flags.contains(.reachable) else { return nil }
-        let report = try NetworkReachability(options: triple.options, source: network.source).report()
+        let report = try NetworkReachability(options: triple.options, source: network.source).blockingReport()
         guard let difference = try Self.difference(path, report, sockets, network) else { return nil }
         self = difference
     }

@@ -36,9 +36,9 @@ struct Testimony {
         self.connected = connected?.0
         refusal = connected == nil ? sockets.first?.1 : nil
         do throws(ReachabilityError) {
-            let reachability = try NetworkReachability(
+            let reachability = NetworkReachability(
                 target: .address(triple.target), options: triple.options, source: network.source)
-            let found = try reachability.flags()
+            let found = try reachability.blockingFlags()
             let isSure = found.contains(.reachable) || connected == nil
             // Only a difference needs a reason, which costs a second question.
             let reasons = isSure ? [] : try Self.reasons(reachability, connected?.0.destination.family)
@@ -56,7 +56,7 @@ struct Testimony {
         _ reachability: NetworkReachability,
         _ family: IPAddress.Family?
     ) throws(ReachabilityError) -> [String] {
-        let report = try reachability.report()
+        let report = try reachability.blockingReport()
         guard report.target == .defaultPath else { return [report.reason.code.description] }
         return report.findings.filter { $0.address.family == family }.map(\.reason.code.description)
     }

@@ -199,7 +199,7 @@ struct CallbackTests {
         let reachability = try network.handle()
         let observation = try reachability.observe(on: .queue(queue)) { _ in
             state.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
-            for _ in 0..<100 { _ = try? reachability.flags() }
+            for _ in 0..<100 { _ = try? reachability.blockingFlags() }
             state.withLock { $0.running -= 1 }
         }
         for round in 0..<50 {

@@ -253,7 +253,7 @@ struct DeliveryTests {
         let reachability = try network.handle()
         let observation = try reachability.observe(on: .onMonitorThread) { result in
             guard case .success(let flags) = result else { return }
-            let answers = [flags, try? reachability.flags()]
+            let answers = [flags, try? reachability.blockingFlags()]
             asked.withLock { $0 += answers }
         }
         await settle()

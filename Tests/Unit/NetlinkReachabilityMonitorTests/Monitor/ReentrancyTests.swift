@@ -151,7 +151,7 @@ struct ReentrancyTests {
         let reachability = try network.handle()
         let asked = Locked<ReachabilityFlags?>(nil)
         let observation = try reachability.observe(on: .queue(recorder.queue)) { _ in
-            let flags = try? reachability.flags()
+            let flags = try? reachability.blockingFlags()
             asked.withLock { $0 = flags }
         }
         _ = recorder.all

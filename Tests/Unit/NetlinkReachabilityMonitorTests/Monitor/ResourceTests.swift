@@ -19,7 +19,7 @@ struct ResourceTests {
 
     @Test func `the same holds for the live kernel`() async {
         await #expect(processExitsWith: .success) {
-            let source = try NetworkSource.kernel()
+            let source = try NetworkSource.kernel
             _ = try await NetworkReachability(target: .defaultPath, source: source).flags()
             let sockets = ProcessResources.descriptors(beginning: "socket:")
             let events = ProcessResources.descriptors(beginning: "anon_inode:[eventfd]")
@@ -83,9 +83,9 @@ struct ResourceTests {
             var none = limit
             none.rlim_cur = 0
             try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
-            #expect(throws: ReachabilityError.self) { try NetworkSource.kernel().path() }
+            #expect(throws: ReachabilityError.self) { try NetworkSource.kernel.path() }
             try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
-            let observation = try NetworkSource.kernel().observe(.path()) { _ in }
+            let observation = try NetworkSource.kernel.observe(.path()) { _ in }
             #expect(observation.current != nil)
             observation.cancel()
         }
@@ -98,7 +98,7 @@ struct ResourceTests {
         #expect(ProcessResources.threads(named: "netlink-monitor") == 0, sourceLocation: location)
         for _ in 0..<10 {
             let first = try NetworkReachability(target: .host("localhost"), source: source)
-            let second = try NetworkReachability(target: .address(.loopbackV4), source: source)
+            let second = NetworkReachability(target: .address(.loopbackV4), source: source)
             let firstObservation = try first.observe { _ in }
             let secondObservation = try second.observe { _ in }
             await source.monitor.settle()

@@ -68,7 +68,7 @@ struct StressTests {
             }
         }
         #expect(failures.withLock { $0 } == [])
-        // The threads can be so quick that no handler runs before its observation is released; that of one that stays does.
+        // The threads can be so quick that no handler runs before its observation is released: one stays.
         let staying = try Self.start(shared, onMonitorThread: onMonitorThread) { _ in
             calls.add(1, ordering: .relaxed)
         }

@@ -93,7 +93,7 @@ struct UpdatesTests {
             changes: { () throws(ReachabilityError) in throw ReachabilityError(operation: "open", number: 24)
             }
         )
-        return try NetworkReachability(target: .address(IPAddress(192, 0, 2, 1)), source: source)
+        return NetworkReachability(target: .address(IPAddress(192, 0, 2, 1)), source: source)
     }
 
     @Test(arguments: [false, true])

@@ -157,7 +157,7 @@ struct PathAnswerTests {
     @Test func `the flags are those of the default path`() throws {
         network.tunnel(2, "wwan0", kind: "wwan")
         network.setDefault(.defaultRoute(2))
-        let flags = try NetworkReachability(target: .defaultPath, source: network.source).flags()
+        let flags = try NetworkReachability(target: .defaultPath, source: network.source).blockingFlags()
         #expect(try network.path().flags == flags)
         #expect(flags == [.reachable, .transientConnection, .isWWAN])
     }

@@ -110,7 +110,7 @@ struct PathOptionsTests {
                         (options.families, options.interface, options.mark) = (families, interface, mark)
                         options.sourceAddress = source.flatMap { IPAddress($0) }
                         let target = try NetworkReachability(options: options, source: network.source)
-                            .report()
+                            .blockingReport()
                         let found = try network.source.pathWithReason(options: options)
                         #expect(found.path.flags == target.flags, "\(options)")
                         #expect(found.reason == target.reason, "\(options)")

@@ -35,7 +35,7 @@ struct ManualClockTests {
     }
 
     @Test func `a wait times out by the clock`() async throws {
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         let waiting = Task { try await reachability.waitUntilReachable(timeout: .seconds(30)) }
         try await network.settle { network.listenerCount == 1 }
         try await network.advance(by: .seconds(30))
@@ -44,7 +44,7 @@ struct ManualClockTests {
     }
 
     @Test func `a wait ends when the target becomes reachable`() async throws {
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         let waiting = Task { try await reachability.waitUntilReachable(timeout: .seconds(30)) }
         try await network.settle { network.listenerCount == 1 }
         network.apply(.wifi)
@@ -71,7 +71,7 @@ struct ManualClockTests {
     }
 
     @Test func `the next due instant is known`() async throws {
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         #expect(try await network.nextDue() == nil)
         let observation = try reachability.observe { _ in }
         // The periodic query for changes without a notification.

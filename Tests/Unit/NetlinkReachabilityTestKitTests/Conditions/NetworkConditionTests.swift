@@ -27,7 +27,7 @@ struct NetworkConditionTests {
             try .host("2001:db8:80::80"),
         ]
         return try targets.map { target in
-            try NetworkReachability(target: target, source: network.source).flags().letters
+            try NetworkReachability(target: target, source: network.source).blockingFlags().letters
         }
     }
 

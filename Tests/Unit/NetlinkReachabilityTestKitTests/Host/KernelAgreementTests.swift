@@ -222,7 +222,7 @@ struct KernelAgreementTests {
             )
         }
         let live = try host.ask(.defaultPath)
-        let path = try NetworkReachability(target: .defaultPath, source: network.source)
+        let path = NetworkReachability(target: .defaultPath, source: network.source)
         let flags = try await path.flags()
         #expect(flags == live.flags, "the default path after: \(step)", sourceLocation: location)
     }
@@ -230,7 +230,7 @@ struct KernelAgreementTests {
     /// The flags, or the code of an error, and the source address.
     private func answer(to question: String) -> (flags: String, source: String) {
         do throws(ReachabilityError) {
-            let report = try NetworkReachability(host: question, source: network.source).report()
+            let report = try NetworkReachability(host: question, source: network.source).blockingReport()
             return (report.flags.letters, report.sourceAddress.map { "\($0)" } ?? "")
         } catch {
             return ("\(error.code)", "")

@@ -42,8 +42,8 @@ struct SimulatedRouteTests {
         var route = SimulatedRoute.default(via: "192.0.2.1")
         route.source = "192.0.2.3"
         #expect(try added(route).map(\.source) == ["192.0.2.3"])
-        let reachability = try NetworkReachability(address: "203.0.113.7", source: network.source)
-        #expect(try reachability.report().sourceAddress == "192.0.2.3")
+        let reachability = NetworkReachability(address: "203.0.113.7", source: network.source)
+        #expect(try reachability.blockingReport().sourceAddress == "192.0.2.3")
     }
 
     @Test(arguments: [SimulatedRoute.Kind.blackhole, .unreachable, .prohibit, .throw])

@@ -32,7 +32,7 @@ struct LiveNetworkTests {
 
     @Test func `handles on any thread ask the kernel of the namespace`() async throws {
         try plugIn()
-        let reachability = try NetworkReachability(address: "192.0.2.7", source: network.source)
+        let reachability = NetworkReachability(address: "192.0.2.7", source: network.source)
         let report = try await Task.detached { try await reachability.report() }.value
         #expect(report.flags.letters == "-R ------d")
         #expect(report.interface?.name == "eth0")
@@ -41,7 +41,7 @@ struct LiveNetworkTests {
 
     @Test(.timeLimit(.minutes(10))) func `a started handle receives the namespace's changes`() async throws {
         try plugIn()
-        let reachability = try NetworkReachability(address: "192.0.2.7", source: network.source)
+        let reachability = NetworkReachability(address: "192.0.2.7", source: network.source)
         var flags = reachability.updates.makeAsyncIterator()
         #expect(try await flags.next()?.letters == "-R ------d")
         try network.shell("ip addr del 192.0.2.2/24 dev eth0")

@@ -11,7 +11,7 @@ struct DebugDescriptionTests {
     private let network = SimulatedNetwork(.wifi)
 
     @Test func `a handle shows its target, and an observation its value`() async throws {
-        let handle = try NetworkReachability(address: "203.0.113.7", source: network.source)
+        let handle = NetworkReachability(address: "203.0.113.7", source: network.source)
         #expect(String(reflecting: handle) == "NetworkReachability(203.0.113.7)")
         let observation = try handle.observe { _ in }
         try await network.settle()
@@ -20,7 +20,7 @@ struct DebugDescriptionTests {
     }
 
     @Test func `a source shows how many receive its changes`() throws {
-        let handle = try NetworkReachability(address: "203.0.113.7", source: network.source)
+        let handle = NetworkReachability(address: "203.0.113.7", source: network.source)
         #expect(String(reflecting: network.source) == "NetworkSource(0 observed)")
         let observation = try handle.observe { _ in }
         #expect(String(reflecting: network.source) == "NetworkSource(1 observed)")

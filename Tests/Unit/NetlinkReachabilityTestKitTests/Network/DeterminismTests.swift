@@ -24,7 +24,7 @@ struct DeterminismTests {
                 try handle.observe { log.append($0, after: "\(target) \(clock.now.offset) ") })
             try await network.settle()
         }
-        let path = try NetworkReachability(target: .defaultPath, source: network.source)
+        let path = NetworkReachability(target: .defaultPath, source: network.source)
         let loop = Task {
             for try await flags in path.updates { log.append("loop \(clock.now.offset) \(flags.letters)") }
         }
@@ -61,7 +61,7 @@ struct DeterminismTests {
 
     @Test func `once settled, a handler has returned, each time`() async throws {
         let network = SimulatedNetwork(.wired)
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked(false)
         let observation = try reachability.observe { result in
             if case .success(let flags) = result {
@@ -78,7 +78,7 @@ struct DeterminismTests {
 
     @Test func `once settled, a loop waits again, each time`() async throws {
         let network = SimulatedNetwork(.wired)
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         let isOnline = Locked<Bool?>(nil)
         let loop = Task {
             for try await flags in reachability.updates {
@@ -98,7 +98,7 @@ struct DeterminismTests {
 
     @Test func `an iterator that is not awaited does not prevent settling`() async throws {
         let network = SimulatedNetwork(.wired)
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         var iterator = reachability.updates.makeAsyncIterator()
         #expect(try await iterator.next() == .reachable)
         network.apply(.offline)
@@ -108,7 +108,7 @@ struct DeterminismTests {
 
     @Test func `settling ends with an error that names a handler that does not return`() async throws {
         let network = SimulatedNetwork(.wired)
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         let gate = DispatchSemaphore(value: 0)
         let observation = try reachability.observe { _ in gate.wait() }
         let error = await #expect(throws: SimulationError.self) {
@@ -125,7 +125,7 @@ struct DeterminismTests {
         async throws
     {
         let network = SimulatedNetwork(.wired)
-        let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+        let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let loop = Task {
             for try await flags in reachability.updates where flags.isEmpty {

@@ -11,7 +11,7 @@ struct FailureTests {
     private let reachability: NetworkReachability
 
     init() throws {
-        reachability = try NetworkReachability(address: IPAddress(203, 0, 113, 80), source: network.source)
+        reachability = NetworkReachability(address: IPAddress(203, 0, 113, 80), source: network.source)
     }
 
     @Test func `lost notifications are compensated by a new query`() async throws {
@@ -97,7 +97,7 @@ struct SimulatedNameTests {
 
     @Test func `a name has the addresses that the test sets`() throws {
         network.change { $0.names["example.com"] = .addresses("2001:db8::1", "192.0.2.7") }
-        let report = try reachability.report()
+        let report = try reachability.blockingReport()
         #expect(report.flags.letters == "-R ------d")
         #expect(report.address == IPAddress(192, 0, 2, 7))
         #expect(report.findings.map(\.address) == [IPAddress("2001:db8::1"), IPAddress(192, 0, 2, 7)])
@@ -113,7 +113,7 @@ struct SimulatedNameTests {
         code: String
     ) throws {
         network.change { $0.names["example.com"] = answer }
-        let report = try reachability.report()
+        let report = try reachability.blockingReport()
         #expect(report.flags == [])
         #expect("\(report.reason.code)" == code)
     }

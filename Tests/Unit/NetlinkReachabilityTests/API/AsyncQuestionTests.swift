@@ -84,7 +84,7 @@ struct AsyncQuestionTests {
     func `the asynchronous forms answer as the synchronous ones`(text: String) async throws {
         let source = source(ClosureResolver { _ in .addresses([remote]) })
         let handle = try NetworkReachability(host: text, source: source)
-        let (flags, report) = try { (try handle.flags(), try handle.report(.brief)) }()
+        let (flags, report) = try { (try handle.blockingFlags(), try handle.blockingReport(.brief)) }()
         #expect(try await handle.flags() == flags)
         #expect(try await handle.report(.brief) == report)
         #expect(flags == .reachable)
@@ -151,9 +151,10 @@ struct AsyncQuestionTests {
 
     @Test func `a program's resolver resolves the names of its source`() throws {
         let source = source(ClosureResolver { $0 == "db.internal" ? .addresses([remote]) : .notFound })
-        #expect(try NetworkReachability(host: "db.internal", source: source).report().address == remote)
         #expect(
-            try NetworkReachability(host: "other.internal", source: source).report().reason.code
+            try NetworkReachability(host: "db.internal", source: source).blockingReport().address == remote)
+        #expect(
+            try NetworkReachability(host: "other.internal", source: source).blockingReport().reason.code
                 == .nameNotFound
         )
     }
@@ -161,7 +162,7 @@ struct AsyncQuestionTests {
     @Test func `a resolver that throws is an error with its text`() throws {
         let source = source(ClosureResolver { _ in throw RegistryIsDown() })
         let handle = try NetworkReachability(host: "db.internal", source: source)
-        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        let error = #expect(throws: ReachabilityError.self) { try handle.blockingFlags() }
         #expect(error?.code == .resolverFailure)
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
     }
@@ -188,12 +189,12 @@ struct AsyncQuestionTests {
         let handle = try NetworkReachability(
             host: "db.internal", options: options, source: source(NeverResolver()))
         #expect(try await handle.report().reason.code == .nameTimedOut)
-        #expect(try { try handle.report() }().reason.code == .nameTimedOut)
+        #expect(try { try handle.blockingReport() }().reason.code == .nameTimedOut)
     }
 
     @Test func `an empty list of addresses is a name without addresses`() throws {
         let source = source(ClosureResolver { _ in .addresses([]) })
-        let report = try NetworkReachability(host: "db.internal", source: source).report()
+        let report = try NetworkReachability(host: "db.internal", source: source).blockingReport()
         #expect(report.reason.code == .nameNotFound)
     }
 
@@ -211,9 +212,9 @@ struct AsyncQuestionTests {
         options.families = .v6
         let network = ScriptedRouting()
         let source = NetworkSource(routing: network, resolver: ScriptedResolver([:]))
-        let handle = try NetworkReachability(options: options, source: source)
+        let handle = NetworkReachability(options: options, source: source)
         #expect(handle.target == .defaultPath && handle.options == options)
-        #expect(try handle.flags().isEmpty)
+        #expect(try handle.blockingFlags().isEmpty)
         #expect(network.queries.map(\.destination) == [probeV6])
     }
 

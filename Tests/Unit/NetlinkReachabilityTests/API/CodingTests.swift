@@ -22,7 +22,7 @@ struct CodingTests {
         var script = ScriptedRouting.Script(
             answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: [.eth0])
         script.connections = [remote: .refused(RouteRejection(rawValue: EPERM))]
-        return try reachability(.address(remote), ScriptedRouting(script)).report()
+        return try reachability(.address(remote), ScriptedRouting(script)).blockingReport()
     }
 
     // MARK: Round trips

@@ -20,13 +20,13 @@ struct ConcurrencyTests {
 
     @Test func `forty threads ask one handle at once`() throws {
         let handle = try NetworkReachability(host: "127.0.0.1")
-        #expect(try wrongAnswers(threads: 40) { _ in try handle.flags() == own } == 0)
+        #expect(try wrongAnswers(threads: 40) { _ in try handle.blockingFlags() == own } == 0)
     }
 
     @Test func `forty threads ask handles of their own at once`() throws {
         let wrong = try wrongAnswers(threads: 40) { thread in
-            let handle = try NetworkReachability(address: IPAddress(127, 0, UInt8(thread), 1))
-            return try handle.flags() == own
+            let handle = NetworkReachability(address: IPAddress(127, 0, UInt8(thread), 1))
+            return try handle.blockingFlags() == own
         }
         #expect(wrong == 0)
     }
@@ -35,7 +35,7 @@ struct ConcurrencyTests {
         let handle = try NetworkReachability(
             target: .pair(local: .loopbackV4, remote: IPAddress(127, 0, 0, 2)))
         let wrong = try wrongAnswers(threads: 40) { _ in
-            let report = try handle.report()
+            let report = try handle.blockingReport()
             return report.flags == own && report.interface?.name == "lo"
                 && report.sourceAddress == .loopbackV4
         }
@@ -45,8 +45,8 @@ struct ConcurrencyTests {
     @Test func `several sources serve threads at once`() throws {
         let sources = try (0..<8).map { _ in try NetworkSource.currentNamespace() }
         let wrong = try wrongAnswers(threads: 40) { thread in
-            let handle = try NetworkReachability(target: .address(.loopbackV4), source: sources[thread % 8])
-            return try handle.flags() == own
+            let handle = NetworkReachability(target: .address(.loopbackV4), source: sources[thread % 8])
+            return try handle.blockingFlags() == own
         }
         #expect(wrong == 0)
     }

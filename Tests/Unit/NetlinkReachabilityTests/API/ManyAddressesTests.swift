@@ -108,7 +108,7 @@ struct ManyAddressesTests {
             default: addresses.append(IPAddress(v6High: 0xfd00 << 48 | net, low: host & 31))
             }
         }
-        let each = try addresses.map { try NetworkReachability(address: $0, source: source).flags() }
+        let each = try addresses.map { try NetworkReachability(address: $0, source: source).blockingFlags() }
         #expect(try source.flags(of: addresses) == each)
         #expect(count < 255 || Set(each).count > 3)
 
@@ -124,9 +124,7 @@ struct ManyAddressesTests {
         _ source: NetworkSource
     ) -> [Result<ReachabilityReport, ReachabilityError>] {
         var outcomes: [Result<ReachabilityReport, ReachabilityError>] = []
-        NetworkSource.reports(
-            on: addresses.map { .address($0) }, options: .init(), detail, from: source
-        ) { outcomes.append($0) }
+        source.reports(on: addresses.map { .address($0) }, options: .init(), detail) { outcomes.append($0) }
         return outcomes
     }
 
@@ -134,7 +132,7 @@ struct ManyAddressesTests {
         let source = NetworkSource(routing: try Self.recorded(), resolver: ScriptedResolver())
         let stray = IPAddress("fe80::1%nowhere")
         let all = [IPAddress(10, 0, 0, 9), stray, IPAddress(10, 0, 1, 9)]
-        let alone = try all.map { try NetworkReachability(address: $0, source: source).flags() }
+        let alone = try all.map { try NetworkReachability(address: $0, source: source).blockingFlags() }
         #expect(try source.flags(of: all) == alone)
         #expect(alone[1] == [])
     }

@@ -56,15 +56,15 @@ struct ReachabilityReasonTests {
             )
         )
         return [
-            try reachability(.address(remote), host, options: fromLoopback).report().reason,
+            try reachability(.address(remote), host, options: fromLoopback).blockingReport().reason,
             try PathQuery(required: .wifi).answer(from: source.facts).reason,
-            try reachability(.address(address("fe80::1")), network).report().reason,
-            try reachability(.address(address("fe80::1%nosuch")), network).report().reason,
-            try reachability(.pair(local: gateway, remote: remote), network).report().reason,
-            try reachability(.address(remote), network, options: onlyIPv6).report().reason,
-            try reachability(.host("missing.example"), network, resolver: resolver).report().reason,
-            try reachability(.host("failed.example"), network, resolver: resolver).report().reason,
-            try reachability(.host("slow.example"), network, resolver: resolver).report().reason,
+            try reachability(.address(address("fe80::1")), network).blockingReport().reason,
+            try reachability(.address(address("fe80::1%nosuch")), network).blockingReport().reason,
+            try reachability(.pair(local: gateway, remote: remote), network).blockingReport().reason,
+            try reachability(.address(remote), network, options: onlyIPv6).blockingReport().reason,
+            try reachability(.host("missing.example"), network, resolver: resolver).blockingReport().reason,
+            try reachability(.host("failed.example"), network, resolver: resolver).blockingReport().reason,
+            try reachability(.host("slow.example"), network, resolver: resolver).blockingReport().reason,
         ]
     }
 

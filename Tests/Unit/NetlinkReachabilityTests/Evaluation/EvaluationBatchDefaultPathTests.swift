@@ -21,7 +21,7 @@ struct EvaluationBatchDefaultPathTests {
 
     @Test func `public addresses are asked about, and no special ones`() throws {
         let network = network([:])
-        #expect(try reachability(.defaultPath, network).report().reason.code == .noDefaultRoute)
+        #expect(try reachability(.defaultPath, network).blockingReport().reason.code == .noDefaultRoute)
         #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
     }
 
@@ -36,24 +36,24 @@ struct EvaluationBatchDefaultPathTests {
     ) throws {
         let other = hidden == lowerProbe ? upperProbe : lowerProbe
         let handle = try reachability(.defaultPath, network([hidden: [entry], other: [Self.routed]]))
-        #expect(try handle.flags() == .reachable)
-        let report = try handle.report()
+        #expect(try handle.blockingFlags() == .reachable)
+        let report = try handle.blockingReport()
         #expect(report.gateway == gateway && report.address == nil)
     }
 
     @Test func `the better half decides, and the lower one of equals`() throws {
         let better = try reachability(
             .defaultPath, network([lowerProbe: [Self.dormant], upperProbe: [Self.elsewhere]]))
-        #expect(try better.flags() == [.reachable, .transientConnection])
+        #expect(try better.blockingFlags() == [.reachable, .transientConnection])
         let equal = try reachability(
             .defaultPath, network([lowerProbe: [Self.routed], upperProbe: [Self.elsewhere]]))
-        #expect(try equal.report().interface?.name == "eth0")
+        #expect(try equal.blockingReport().interface?.name == "eth0")
     }
 
     @Test(arguments: [lowerProbe, upperProbe, probeV6])
     func `a rejection gives the reason where the other addresses have no route`(rejected: IPAddress) throws {
         let network = network([rejected: [.rejected(.unreachable)]])
-        let report = try reachability(.defaultPath, network).report()
+        let report = try reachability(.defaultPath, network).blockingReport()
         #expect(report.flags.isEmpty && report.reason.code == .unreachable)
     }
 
@@ -63,15 +63,15 @@ struct EvaluationBatchDefaultPathTests {
         let same = network([
             lowerProbe: [Self.routed], upperProbe: [Self.routed], probeV6: [Self.routed],
         ])
-        let report = try reachability(.defaultPath, same).report()
+        let report = try reachability(.defaultPath, same).blockingReport()
         #expect(report.findings.map(\.address) == [lowerProbe, probeV6])
-        let none = try reachability(.defaultPath, network([:])).report()
+        let none = try reachability(.defaultPath, network([:])).blockingReport()
         #expect(none.findings.map(\.address) == [lowerProbe, probeV6])
     }
 
     @Test func `a report shows both halves where they differ`() throws {
         let network = network([lowerProbe: [Self.routed], upperProbe: [Self.elsewhere]])
-        let report = try reachability(.defaultPath, network).report()
+        let report = try reachability(.defaultPath, network).blockingReport()
         #expect(report.findings.map(\.address) == [lowerProbe, upperProbe, probeV6])
         #expect(report.findings.map(\.flags) == [.reachable, [.reachable, .transientConnection], []])
     }

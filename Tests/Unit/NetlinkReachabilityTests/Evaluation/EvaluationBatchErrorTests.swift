@@ -23,7 +23,7 @@ struct EvaluationBatchErrorTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let handle = try reachability(target, network, resolver: resolver, options: options)
-        for ask in [{ _ = try handle.flags() }, { _ = try handle.report() }] {
+        for ask in [{ _ = try handle.blockingFlags() }, { _ = try handle.blockingReport() }] {
             let error = #expect(throws: ReachabilityError.self, sourceLocation: sourceLocation) { try ask() }
             #expect(error?.code == .systemFailure, sourceLocation: sourceLocation)
             #expect(error?.number == ENOBUFS, sourceLocation: sourceLocation)
@@ -46,8 +46,8 @@ struct EvaluationBatchErrorTests {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2, type: .local))]]
         let network = ScriptedRouting(.init(answers: answers, interfaceError: Self.error))
         let handle = try reachability(.address(remote), network)
-        #expect(try handle.flags() == own)
-        let error = #expect(throws: ReachabilityError.self) { try handle.report() }
+        #expect(try handle.blockingFlags() == own)
+        let error = #expect(throws: ReachabilityError.self) { try handle.blockingReport() }
         #expect(error?.number == ENOBUFS)
     }
 
@@ -65,7 +65,10 @@ struct EvaluationBatchErrorTests {
     }
 
     @Test func `an error of the second lookup surfaces`() throws {
-        for ask in [{ (handle: NetworkReachability) in _ = try handle.flags() }, { _ = try $0.report() }] {
+        for ask in [
+            { (handle: NetworkReachability) in _ = try handle.blockingFlags() },
+            { _ = try $0.blockingReport() },
+        ] {
             let answers: [IPAddress: [ScriptedRouting.Answer]] = [
                 remote: [.route(.via(99)), .error(Self.error)]
             ]
@@ -91,7 +94,8 @@ struct EvaluationBatchErrorTests {
             remote: [.route(.via(2))], second: [.error(Self.error)],
         ]
         let network = ScriptedRouting(.init(answers: answers, interfaces: [.eth0]))
-        #expect(try reachability(.host("host.example"), network, resolver: resolver).flags() == direct)
+        #expect(
+            try reachability(.host("host.example"), network, resolver: resolver).blockingFlags() == direct)
     }
 
     @Test func `an error about the packet's own route surfaces`() throws {
@@ -103,7 +107,7 @@ struct EvaluationBatchErrorTests {
             )
         )
         let handle = try reachability(.address(remote), network)
-        for ask in [{ _ = try handle.flags() }, { _ = try handle.report() }] {
+        for ask in [{ _ = try handle.blockingFlags() }, { _ = try handle.blockingReport() }] {
             let error = #expect(throws: ReachabilityError.self) { try ask() }
             #expect(error?.number == ENOBUFS)
         }
@@ -113,7 +117,7 @@ struct EvaluationBatchErrorTests {
         let given = ReachabilityError(.undecided, operation: "look up", message: "two equal routes")
         let network = ScriptedRouting(.init(answers: [remote: [.error(given)]]))
         let handle = try reachability(.address(remote), network)
-        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        let error = #expect(throws: ReachabilityError.self) { try handle.blockingFlags() }
         #expect(error?.code == .undecided)
         #expect(error?.description == "undecided: two equal routes")
     }
@@ -128,7 +132,7 @@ struct EvaluationBatchErrorTests {
             ScriptedRouting(),
             resolver: ScriptedResolver(error: given)
         )
-        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        let error = #expect(throws: ReachabilityError.self) { try handle.blockingFlags() }
         #expect(error?.code == .resolverFailure)
         #expect(error?.number == EAGAIN)
         #expect(error?.description.contains("is the resolver hanging?") == true)

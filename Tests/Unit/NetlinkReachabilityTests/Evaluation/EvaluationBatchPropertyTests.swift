@@ -100,8 +100,8 @@ struct EvaluationBatchPropertyTests {
         for seed in Self.seeds {
             let world = World(seed: seed)
             let handle = try world.handle(world.addresses)
-            let report = try handle.report()
-            #expect(try handle.flags() == report.flags, "seed \(seed)")
+            let report = try handle.blockingReport()
+            #expect(try handle.blockingFlags() == report.flags, "seed \(seed)")
             #expect(report.isReachable == isNetworkReachable(flags: report.flags))
         }
     }
@@ -109,7 +109,7 @@ struct EvaluationBatchPropertyTests {
     @Test func `a target has the flags of its best address`() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
-            let report = try world.handle(world.addresses).report()
+            let report = try world.handle(world.addresses).blockingReport()
             guard let best = report.findings.map(\.flags.rank).max() else { continue }
             let first = report.findings.first { $0.flags.rank == best }
             #expect(report.flags == first?.flags, "seed \(seed)")
@@ -120,7 +120,7 @@ struct EvaluationBatchPropertyTests {
     @Test func `an unreachable target has no flags`() throws {
         for seed in Self.seeds {
             let world = World(seed: seed)
-            let flags = try world.handle(world.addresses).flags()
+            let flags = try world.handle(world.addresses).blockingFlags()
             guard !flags.isEmpty else { continue }
             #expect(flags.contains(.reachable), "seed \(seed)")
             #expect(flags.isDisjoint(with: [.interventionRequired, .connectionOnDemand]), "seed \(seed)")
@@ -134,8 +134,8 @@ struct EvaluationBatchPropertyTests {
     @Test func `the order of the addresses never changes the rank`() throws {
         for seed in Self.seeds where seed % 3 == 0 {
             let world = World(seed: seed)
-            let forwards = try world.handle(world.addresses).flags()
-            let backwards = try world.handle(world.addresses.reversed()).flags()
+            let forwards = try world.handle(world.addresses).blockingFlags()
+            let backwards = try world.handle(world.addresses.reversed()).blockingFlags()
             #expect(forwards.rank == backwards.rank, "seed \(seed)")
         }
     }
@@ -153,9 +153,9 @@ struct EvaluationBatchPropertyTests {
                     resolver: ScriptedResolver([:]),
                     options: options
                 )
-                let (brief, full) = (try handle.report(.brief), try handle.report())
+                let (brief, full) = (try handle.blockingReport(.brief), try handle.blockingReport())
                 #expect(brief.flags == full.flags, "seed \(seed) \(address)")
-                #expect(try handle.flags() == full.flags, "seed \(seed) \(address)")
+                #expect(try handle.blockingFlags() == full.flags, "seed \(seed) \(address)")
                 #expect(brief.reason == full.reason, "seed \(seed) \(address)")
                 #expect(brief.address == full.address, "seed \(seed) \(address)")
                 #expect(brief.interface == full.interface, "seed \(seed) \(address)")

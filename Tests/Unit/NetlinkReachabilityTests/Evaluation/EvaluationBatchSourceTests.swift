@@ -39,7 +39,8 @@ struct EvaluationBatchSourceTests {
 
     @Test func `the local address is checked, then the remote is looked up with it`() throws {
         let network = network()
-        #expect(try reachability(.pair(local: Self.local, remote: remote), network).flags() == .reachable)
+        #expect(
+            try reachability(.pair(local: Self.local, remote: remote), network).blockingFlags() == .reachable)
         #expect(
             network.queries == [
                 RouteQuery(destination: Self.local), RouteQuery(destination: remote, source: Self.local),
@@ -54,7 +55,7 @@ struct EvaluationBatchSourceTests {
                 answers: [Self.remoteV6: [.rejected(.noRoute)]], interfaces: [.eth0])
             script.sources = sources
             for source in sources { script.answersBySource[source] = .route(.via(2, gateway: gateway)) }
-            let report = try reachability(.address(Self.remoteV6), ScriptedRouting(script)).report()
+            let report = try reachability(.address(Self.remoteV6), ScriptedRouting(script)).blockingReport()
             #expect(report.flags == .reachable)
             return report.sourceAddress
         }
@@ -65,8 +66,8 @@ struct EvaluationBatchSourceTests {
     /// The source that the kernel selects is not an address that the program binds to.
     @Test func `the socket of a report is bound to the local address, and to no selected one`() throws {
         let network = network()
-        _ = try reachability(.pair(local: Self.local, remote: remote), network).report()
-        _ = try reachability(.address(remote), network, options: bound(to: Self.local)).report()
+        _ = try reachability(.pair(local: Self.local, remote: remote), network).blockingReport()
+        _ = try reachability(.address(remote), network, options: bound(to: Self.local)).blockingReport()
         let own = RouteQuery(destination: remote, source: Self.local)
         #expect(network.connectQueries == [own, own])
         var script = ScriptedRouting.Script(
@@ -74,7 +75,7 @@ struct EvaluationBatchSourceTests {
         script.sources = [Self.localV6]
         script.answersBySource = [Self.localV6: .route(.via(2, gateway: gateway))]
         let selecting = ScriptedRouting(script)
-        let report = try reachability(.address(Self.remoteV6), selecting).report()
+        let report = try reachability(.address(Self.remoteV6), selecting).blockingReport()
         #expect(report.isReachable && selecting.connectQueries == [RouteQuery(destination: Self.remoteV6)])
     }
 
@@ -89,7 +90,7 @@ struct EvaluationBatchSourceTests {
         answer: ScriptedRouting.Answer
     ) throws {
         let network = network([Self.local: [answer]])
-        let report = try reachability(.pair(local: Self.local, remote: remote), network).report()
+        let report = try reachability(.pair(local: Self.local, remote: remote), network).blockingReport()
         #expect(report.flags.isEmpty)
         #expect(report.reason.description == "the source 192.0.2.2 is not an address of this host")
         #expect(network.queries.map(\.destination) == [Self.local, remote])
@@ -97,26 +98,29 @@ struct EvaluationBatchSourceTests {
 
     @Test func `the source of the options is checked in the same way`() throws {
         let network = network([Self.local: [.rejected(.noRoute)]])
-        let report = try reachability(.address(remote), network, options: bound(to: Self.local)).report()
+        let report = try reachability(.address(remote), network, options: bound(to: Self.local))
+            .blockingReport()
         #expect(report.reason.code == .notOwnAddress)
     }
 
     @Test func `a pair ignores a loopback local address for other targets`() throws {
         let network = network()
         let pair = try ReachabilityTarget.pair(local: .loopbackV4, remote: remote)
-        #expect(try reachability(pair, network).flags() == .reachable)
+        #expect(try reachability(pair, network).blockingFlags() == .reachable)
         #expect(network.queries == [RouteQuery(destination: remote)])
     }
 
     /// The option was ignored like the local address of a pair.
     @Test func `from 127.0.0.1 only this host's addresses are reachable`() throws {
         let network = network([.loopbackV4: [.route(.via(1, type: .local))], remote: [.rejected(.blackhole)]])
-        let report = try reachability(.address(remote), network, options: bound(to: .loopbackV4)).report()
+        let report = try reachability(.address(remote), network, options: bound(to: .loopbackV4))
+            .blockingReport()
         #expect(report.flags.isEmpty)
         #expect(report.reason.description == "packets from 127.0.0.1 reach only this host")
         for target in [Self.local, .loopbackV4] {
             #expect(
-                try reachability(.address(target), network, options: bound(to: .loopbackV4)).flags() == own)
+                try reachability(.address(target), network, options: bound(to: .loopbackV4)).blockingFlags()
+                    == own)
         }
     }
 
@@ -124,7 +128,8 @@ struct EvaluationBatchSourceTests {
     @Test func `from the loopback IPv6 address nothing behind a gateway is reachable`() throws {
         let network = network()
         let options = bound(to: .loopbackV6)
-        let report = try reachability(.address(Self.remoteV6), network, options: options).report(.brief)
+        let report = try reachability(.address(Self.remoteV6), network, options: options).blockingReport(
+            .brief)
         #expect(report.flags.isEmpty && report.reason.code == .unusableSource)
         #expect(report.reason.description == "no usable source address on eth0: only the loopback address")
         #expect(network.queries.last == RouteQuery(destination: Self.remoteV6, source: .loopbackV6))
@@ -135,8 +140,8 @@ struct EvaluationBatchSourceTests {
     {
         let network = network()
         let options = bound(to: address(text))
-        #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
-        #expect(try reachability(.defaultPath, network, options: options).flags() == .reachable)
+        #expect(try reachability(.address(remote), network, options: options).blockingFlags() == .reachable)
+        #expect(try reachability(.defaultPath, network, options: options).blockingFlags() == .reachable)
         #expect(network.queries.allSatisfy { $0.source == nil })
     }
 
@@ -144,7 +149,7 @@ struct EvaluationBatchSourceTests {
     @Test func `addresses of the other family are left out`() throws {
         let network = network()
         let report = try reachability(.address(Self.remoteV6), network, options: bound(to: Self.local))
-            .report()
+            .blockingReport()
         #expect(report.flags.isEmpty)
         #expect(report.reason.description == "no IPv4 address, which the source 192.0.2.2 needs")
         #expect(network.queries.isEmpty)
@@ -156,20 +161,21 @@ struct EvaluationBatchSourceTests {
             resolver: resolver,
             options: bound(to: Self.local)
         )
-        #expect(try handle.report().findings.map(\.address) == [remote])
+        #expect(try handle.blockingReport().findings.map(\.address) == [remote])
         #expect(network.queries.allSatisfy { $0.destination.family == .v4 })
     }
 
     @Test func `the default path is looked up in the family of the source`() throws {
         let network = network()
         let options = bound(to: Self.localV6)
-        #expect(try reachability(.defaultPath, network, options: options).flags() == .reachable)
+        #expect(try reachability(.defaultPath, network, options: options).blockingFlags() == .reachable)
         #expect(network.queries.map(\.destination) == [probeV6])
     }
 
     @Test func `a pair with the zero address is the default path from there`() throws {
         let network = network()
-        #expect(try reachability(.pair(local: Self.local, remote: .anyV4), network).flags() == .reachable)
+        #expect(
+            try reachability(.pair(local: Self.local, remote: .anyV4), network).blockingFlags() == .reachable)
         let own = RouteQuery(destination: Self.local)
         #expect(
             network.queries == [
@@ -182,14 +188,14 @@ struct EvaluationBatchSourceTests {
     @Test func `a mapped source is an IPv4 source`() throws {
         let network = network()
         let options = bound(to: address("::ffff:192.0.2.2"))
-        #expect(try reachability(.address(remote), network, options: options).flags() == .reachable)
+        #expect(try reachability(.address(remote), network, options: options).blockingFlags() == .reachable)
         #expect(network.queries.last?.source == Self.local)
     }
 
     @Test func `a loopback target keeps a loopback source`() throws {
         let network = network([.loopbackV4: [.route(.via(1, type: .local))]])
         let target = try ReachabilityTarget.pair(local: .loopbackV4, remote: .loopbackV4)
-        #expect(try reachability(target, network).flags() == own)
+        #expect(try reachability(target, network).blockingFlags() == own)
         #expect(network.queries.last?.source == .loopbackV4)
     }
 
@@ -199,16 +205,16 @@ struct EvaluationBatchSourceTests {
         route.preferredSource = IPAddress(192, 0, 2, 99)
         let network = network([remote: [.route(route)]])
         let pair = try reachability(.pair(local: Self.local, remote: remote), network)
-        #expect(try pair.report().sourceAddress == Self.local)
+        #expect(try pair.blockingReport().sourceAddress == Self.local)
         let bound = try reachability(.address(remote), network, options: bound(to: Self.local))
-        #expect(try bound.report().sourceAddress == Self.local)
+        #expect(try bound.blockingReport().sourceAddress == Self.local)
     }
 
     @Test(arguments: ["198.51.100.7%eth0", "fe80::9%eth0"])
     func `the kernel's choice is asked bound where the question was`(text: String) throws {
         let target = address(text)
         let network = network([target.withoutZone: [.route(.via(2))]])
-        _ = try reachability(.address(target), network).report()
+        _ = try reachability(.address(target), network).blockingReport()
         #expect(network.choiceQueries == [RouteQuery(destination: target.withoutZone, outputInterface: 2)])
     }
 }

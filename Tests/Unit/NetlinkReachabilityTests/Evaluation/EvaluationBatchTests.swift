@@ -34,15 +34,15 @@ struct EvaluationBatchTests {
             Self.first: [.route(.via(5))], Self.second: [.route(.via(2, gateway: gateway))],
             Self.third: [.route(.via(4))],
         ])
-        #expect(try handle.flags() == .reachable)
-        #expect(try handle.report().address == Self.second)
+        #expect(try handle.blockingFlags() == .reachable)
+        #expect(try handle.blockingReport().address == Self.second)
     }
 
     @Test func `flags of different addresses are never mixed`() throws {
         let (handle, _, _) = try handle([
             Self.first: [.route(.via(5))], Self.third: [.route(.via(5, gateway: gateway))],
         ])
-        #expect(try handle.flags() == [.reachable, .connectionRequired, .isDirect])
+        #expect(try handle.blockingFlags() == [.reachable, .connectionRequired, .isDirect])
     }
 
     @Test func `ties keep the resolver's order`() throws {
@@ -51,13 +51,13 @@ struct EvaluationBatchTests {
                 [Self.first: [.route(.via(2))], Self.third: [.route(.via(4))]],
                 resolving: .addresses(order)
             )
-            #expect(try handle.report().address == order[0])
+            #expect(try handle.blockingReport().address == order[0])
         }
     }
 
     @Test func `when nothing is reachable, the first address gives the reason`() throws {
         let (handle, _, _) = try handle([Self.first: [.rejected(.prohibited)]])
-        let report = try handle.report()
+        let report = try handle.blockingReport()
         #expect(report.flags.isEmpty)
         #expect(report.reason.code == .prohibited)
         #expect(report.findings.map(\.reason.code) == [.prohibited, .noRoute, .noRoute])
@@ -66,16 +66,16 @@ struct EvaluationBatchTests {
     @Test func `the addresses of a name are asked about together, and a report has all of them`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [Self.first: [.route(.via(2))]]
         let (handle, network, _) = try handle(answers)
-        #expect(try handle.flags() == direct)
+        #expect(try handle.blockingFlags() == direct)
         #expect(network.queries.map(\.destination) == [Self.first, Self.second, Self.third])
-        let report = try handle.report()
+        let report = try handle.blockingReport()
         #expect(report.findings.map(\.address) == [Self.first, Self.second, Self.third])
         #expect(report.findings.map(\.kernelError) == [nil, 101, 101])
     }
 
     @Test func `mapped addresses of a name are IPv4`() throws {
         let (handle, network, _) = try handle([:], resolving: .addresses([address("::ffff:198.51.100.1")]))
-        _ = try handle.flags()
+        _ = try handle.blockingFlags()
         #expect(network.queries.map(\.destination) == [Self.first])
     }
 
@@ -85,7 +85,7 @@ struct EvaluationBatchTests {
             [lowerProbe: [.route(.via(2, gateway: gateway))]],
             resolving: .addresses([.anyV4])
         )
-        #expect(try handle.flags() == .reachable)
+        #expect(try handle.blockingFlags() == .reachable)
         #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
     }
 
@@ -101,8 +101,8 @@ struct EvaluationBatchTests {
         resolution: HostResolution, code: ReachabilityReason.Code
     ) throws {
         let (handle, _, _) = try handle([lowerProbe: [.route(.via(2))]], resolving: resolution)
-        #expect(try handle.flags().isEmpty)
-        let report = try handle.report()
+        #expect(try handle.blockingFlags().isEmpty)
+        let report = try handle.blockingReport()
         #expect(report.reason.code == code)
         #expect(report.reason.description.contains("host.example"))
         #expect(report.address == nil && report.findings.isEmpty)
@@ -112,8 +112,8 @@ struct EvaluationBatchTests {
     func `where the default path needs a connection, its flags are taken`(resolution: HostResolution) throws {
         let (handle, _, _) = try handle(
             [lowerProbe: [.route(.via(5, gateway: gateway))]], resolving: resolution)
-        #expect(try handle.flags() == [.reachable, .connectionRequired])
-        let report = try handle.report()
+        #expect(try handle.blockingFlags() == [.reachable, .connectionRequired])
+        let report = try handle.blockingReport()
         #expect(report.reason.code == .dormant)
         #expect(report.flags == [.reachable, .connectionRequired])
     }
@@ -123,7 +123,7 @@ struct EvaluationBatchTests {
         options.families = .v6
         options.resolutionTimeout = .milliseconds(250)
         let (handle, _, resolver) = try handle([:], options: options)
-        _ = try handle.flags()
+        _ = try handle.blockingFlags()
         #expect(
             resolver.questions == [.init(name: "host.example", families: .v6, timeout: .milliseconds(250))]
         )
@@ -135,8 +135,8 @@ struct EvaluationBatchTests {
         let resolver = ScriptedResolver(error: ReachabilityError(operation: "resolve a name"))
         let network = ScriptedRouting(.init(interfaces: Self.interfaces))
         let handle = try reachability(.host(text), network, resolver: resolver)
-        _ = try handle.flags()
-        _ = try handle.report()
+        _ = try handle.blockingFlags()
+        _ = try handle.blockingReport()
         #expect(resolver.questions.isEmpty)
     }
 
@@ -150,7 +150,7 @@ struct EvaluationBatchTests {
             var options = ReachabilityOptions()
             options.families = families
             let (handle, network, _) = try handle([:], options: options)
-            let report = try handle.report()
+            let report = try handle.blockingReport()
             #expect(network.queries.map(\.destination) == expected)
             #expect(report.reason.code == (expected.isEmpty ? .excludedFamily : .noRoute))
         }
@@ -160,7 +160,7 @@ struct EvaluationBatchTests {
         var options = ReachabilityOptions()
         options.families = .v6
         let network = ScriptedRouting()
-        let report = try reachability(.address(remote), network, options: options).report()
+        let report = try reachability(.address(remote), network, options: options).blockingReport()
         #expect(report.reason.description == "no IPv6 address")
         #expect(network.queries.isEmpty)
     }
@@ -169,7 +169,7 @@ struct EvaluationBatchTests {
         var options = ReachabilityOptions()
         options.families = .v6
         let network = ScriptedRouting()
-        _ = try reachability(.defaultPath, network, options: options).flags()
+        _ = try reachability(.defaultPath, network, options: options).blockingFlags()
         #expect(network.queries.map(\.destination) == [probeV6])
     }
 
@@ -186,7 +186,7 @@ struct EvaluationBatchTests {
                 interfaces: Self.interfaces
             )
         )
-        let report = try reachability(.address(remote), network).report()
+        let report = try reachability(.address(remote), network).blockingReport()
         #expect(report.route == NetworkRoute(route))
         #expect(report.gateway == gateway)
         #expect(report.interface == NetworkInterface(index: 2, name: "eth0", type: .wiredEthernet))
@@ -209,11 +209,12 @@ struct EvaluationBatchTests {
             )
         )
         #expect(
-            try reachability(.address(remote), network).report().sourceAddress == IPAddress(192, 0, 2, 10))
+            try reachability(.address(remote), network).blockingReport().sourceAddress
+                == IPAddress(192, 0, 2, 10))
     }
 
     @Test func `an unreachable target has no source`() throws {
-        let report = try reachability(.address(remote), ScriptedRouting()).report()
+        let report = try reachability(.address(remote), ScriptedRouting()).blockingReport()
         #expect(report.sourceAddress == nil && report.interface == nil && report.gateway == nil)
         #expect(report.findings.map(\.kernelError) == [101])
     }
@@ -233,9 +234,9 @@ struct EvaluationBatchTests {
         script.connections = [remote: outcome]
         let network = ScriptedRouting(script)
         let handle = try reachability(.address(remote), network)
-        let brief = try handle.report(.brief)
+        let brief = try handle.blockingReport(.brief)
         #expect(brief.connectResult == nil && network.connectQueries.isEmpty)
-        let report = try handle.report()
+        let report = try handle.blockingReport()
         #expect(report.connectResult == result && report.flags == brief.flags)
         #expect(network.connectQueries == [RouteQuery(destination: remote)])
     }
@@ -255,7 +256,7 @@ struct EvaluationBatchTests {
             group: [.route(.via(2, gateway: gateway, type: .multicast))]
         ]
         let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
-        #expect(try reachability(.address(group), network).report().gateway == nil)
+        #expect(try reachability(.address(group), network).blockingReport().gateway == nil)
     }
 
     // MARK: Races
@@ -267,7 +268,7 @@ struct EvaluationBatchTests {
                     answers: [remote: [.route(.via(2))]], interfaces: Self.interfaces, absences: [2: absences]
                 )
             )
-            #expect(try reachability(.address(remote), network).flags() == expected)
+            #expect(try reachability(.address(remote), network).blockingFlags() == expected)
             #expect(network.queries.count == (absences == 0 ? 1 : 2))
         }
     }
@@ -277,6 +278,6 @@ struct EvaluationBatchTests {
             remote: [.route(.via(99)), .route(.via(3, gateway: gateway))]
         ]
         let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
-        #expect(try reachability(.address(remote), network).flags() == .reachable)
+        #expect(try reachability(.address(remote), network).blockingFlags() == .reachable)
     }
 }

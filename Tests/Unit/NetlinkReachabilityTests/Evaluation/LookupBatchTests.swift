@@ -36,18 +36,18 @@ struct LookupBatchTests {
         }
         var options = ReachabilityOptions()
         options.interface = "eth0"
-        #expect(try reachability(.address(group), network, options: options).flags() == direct)
+        #expect(try reachability(.address(group), network, options: options).blockingFlags() == direct)
         options.interface = nil
         options.sourceAddress = local
-        #expect(try reachability(.address(group), network, options: options).flags() == direct)
-        #expect(try reachability(.address(group), network).flags().isEmpty)
+        #expect(try reachability(.address(group), network, options: options).blockingFlags() == direct)
+        #expect(try reachability(.address(group), network).blockingFlags().isEmpty)
     }
 
     @Test func `a rejection that the plain question repeats stands`() throws {
         let network = network { $0.answers = [Self.group: [.rejected(.unreachable)]] }
         var options = ReachabilityOptions()
         options.interface = "eth0"
-        let report = try reachability(.address(Self.group), network, options: options).report()
+        let report = try reachability(.address(Self.group), network, options: options).blockingReport()
         #expect(report.flags.isEmpty && report.reason.code == .noRouteOutOfInterface)
     }
 
@@ -65,9 +65,9 @@ struct LookupBatchTests {
     @Test func `an IPv6 target is asked about again with the source that the kernel selects`() throws {
         let network = sourceSpecific([Self.one], destination: Self.remoteV6)
         let handle = try reachability(.address(Self.remoteV6), network)
-        #expect(try handle.flags() == .reachable)
+        #expect(try handle.blockingFlags() == .reachable)
         #expect(network.queries.map(\.source) == [nil, Self.one])
-        let report = try handle.report()
+        let report = try handle.blockingReport()
         #expect(report.sourceAddress == Self.one)
     }
 
@@ -80,7 +80,7 @@ struct LookupBatchTests {
             $0.answers = [Self.remoteV6: [.rejected(.noRoute)]]
             $0.absences = [2: 1]
         }
-        #expect(try reachability(.address(Self.remoteV6), network).flags() == .reachable)
+        #expect(try reachability(.address(Self.remoteV6), network).blockingFlags() == .reachable)
         #expect(network.queries.map(\.source) == [nil, Self.one, nil, Self.one])
     }
 
@@ -91,13 +91,13 @@ struct LookupBatchTests {
             $0.answers = [Self.remoteV6: [.rejected(.noRoute)]]
             $0.readings = [[.eth0], [.eth0.with { $0.carrier = false }]]
         }
-        let report = try reachability(.address(Self.remoteV6), network).report()
+        let report = try reachability(.address(Self.remoteV6), network).blockingReport()
         #expect(report.flags.isEmpty && report.reason.code == .noCarrier)
     }
 
     @Test func `the default path is asked about with the source for its own address`() throws {
         let network = sourceSpecific([Self.one], destination: probeV6)
-        #expect(try reachability(.defaultPath, network).flags() == .reachable)
+        #expect(try reachability(.defaultPath, network).blockingFlags() == .reachable)
         #expect(network.sourceQueries.map(\.destination) == [probeV6])
     }
 
@@ -105,21 +105,23 @@ struct LookupBatchTests {
         let network = sourceSpecific([Self.one], destination: Self.remoteV6)
         var options = ReachabilityOptions()
         options.interface = "eth0"
-        #expect(try reachability(.address(Self.remoteV6), network, options: options).flags() == .reachable)
+        #expect(
+            try reachability(.address(Self.remoteV6), network, options: options).blockingFlags() == .reachable
+        )
         #expect(network.queries.map(\.isStrict) == [false, true])
     }
 
     @Test func `without a source to select the rejection stands`() throws {
         let network = sourceSpecific([], destination: Self.remoteV6)
-        #expect(try reachability(.address(Self.remoteV6), network).report().reason.code == .noRoute)
+        #expect(try reachability(.address(Self.remoteV6), network).blockingReport().reason.code == .noRoute)
         let other = sourceSpecific([Self.two], destination: Self.remoteV6)
-        #expect(try reachability(.address(Self.remoteV6), other).report().reason.code == .noRoute)
+        #expect(try reachability(.address(Self.remoteV6), other).blockingReport().reason.code == .noRoute)
     }
 
     @Test func `a tie between sources with different routes is undecided`() throws {
         let network = sourceSpecific([Self.one, Self.two], destination: Self.remoteV6)
         let handle = try reachability(.address(Self.remoteV6), network)
-        let error = #expect(throws: ReachabilityError.self) { try handle.flags() }
+        let error = #expect(throws: ReachabilityError.self) { try handle.blockingFlags() }
         #expect(error?.code == .undecided)
     }
 
@@ -130,7 +132,7 @@ struct LookupBatchTests {
             $0.answersBySource = [Self.one: Self.route]
         }
         let target = try ReachabilityTarget.pair(local: Self.two, remote: Self.remoteV6)
-        #expect(try reachability(target, network).flags().isEmpty)
+        #expect(try reachability(target, network).blockingFlags().isEmpty)
         #expect(network.sourceQueries.isEmpty)
     }
 
@@ -161,10 +163,10 @@ struct LookupBatchTests {
         var rule = Rule(family: .v4, priority: 100, action: .prohibit)
         rule.source = IPPrefix("192.0.2.0/24")
         let network = try home(.rule(rule))
-        #expect(try reachability(.address(remote), network).report().reason.code == .prohibited)
+        #expect(try reachability(.address(remote), network).blockingReport().reason.code == .prohibited)
         #expect(network.queries.map(\.source) == [nil, IPAddress(192, 0, 2, 2)])
         rule.source = IPPrefix("203.0.113.0/24")
-        #expect(try reachability(.address(remote), home(.rule(rule))).flags() == .reachable)
+        #expect(try reachability(.address(remote), home(.rule(rule))).blockingFlags() == .reachable)
     }
 
     /// It was asked for a second time.
@@ -174,16 +176,16 @@ struct LookupBatchTests {
         rule.source = IPPrefix(own, length: 32)
         let network = try home(selecting: own, .rule(rule))
         let handle = try reachability(.address(remote), network)
-        #expect(try handle.report().reason.code == .prohibited)
+        #expect(try handle.blockingReport().reason.code == .prohibited)
         #expect(network.queries.map(\.source) == [nil, own])
         #expect(network.sourceQueries.isEmpty)
-        #expect(try handle.flags().isEmpty)
+        #expect(try handle.blockingFlags().isEmpty)
         #expect(network.sourceQueries.isEmpty)
     }
 
     @Test func `without such a rule one lookup decides about an IPv4 target`() throws {
         let network = try home()
-        #expect(try reachability(.address(remote), network).flags() == .reachable)
+        #expect(try reachability(.address(remote), network).blockingFlags() == .reachable)
         #expect(network.queries.map(\.source) == [nil])
     }
 
@@ -195,7 +197,7 @@ struct LookupBatchTests {
                 Route(destination: .allV4, type: .local, table: 100, nexthops: [Nexthop(interfaceIndex: 2)]),
                 .last)
         )
-        #expect(try reachability(.address(remote), network).flags().isEmpty)
+        #expect(try reachability(.address(remote), network).blockingFlags().isEmpty)
     }
 
     /// The route was enough.
@@ -206,12 +208,12 @@ struct LookupBatchTests {
             nexthops: [Nexthop(interfaceIndex: 2)])
         let network = try home(.route(groups, .last))
         let handle = try reachability(.address(address(text)), network)
-        #expect(try handle.report().reason.code == .noSourceAddress)
+        #expect(try handle.blockingReport().reason.code == .noSourceAddress)
         let own = InterfaceAddress(
             interfaceIndex: 2, address: IPAddress(v6High: 0xfe80 << 48, low: 2), prefixLength: 64,
             scope: .link)
         network.change { $0.snapshot.apply(.address(own)) }
-        #expect(try handle.flags() == direct)
+        #expect(try handle.blockingFlags() == direct)
     }
 
     // MARK: Reasons and flows
@@ -220,7 +222,7 @@ struct LookupBatchTests {
     @Test func `the family whose default route has no carrier gives the reason of the default path`() throws {
         let dead = Nexthop(interfaceIndex: 2, gateway: gateway, flags: [.dead, .linkDown])
         let network = network { $0.answers = [probeV6: [.route(.nexthops([dead]))]] }
-        #expect(try reachability(.defaultPath, network).report().reason.code == .noCarrier)
+        #expect(try reachability(.defaultPath, network).blockingReport().reason.code == .noCarrier)
         let source = NetworkSource(routing: network, resolver: ScriptedResolver())
         #expect(try source.pathWithReason(options: ReachabilityOptions()).reason.code == .noCarrier)
     }
@@ -234,7 +236,7 @@ struct LookupBatchTests {
         options.sourcePort = 1_024
         options.destinationPort = 443
         options.typeOfService = 0x10
-        _ = try reachability(.address(remote), network, options: options).flags()
+        _ = try reachability(.address(remote), network, options: options).blockingFlags()
         var query = RouteQuery(destination: remote, mark: 7)
         query.user = 1_000
         query.ipProtocol = 6
@@ -248,8 +250,8 @@ struct LookupBatchTests {
     @Test func `an interface's name comes before an index`() throws {
         let numbered = InterfaceFacts(link: Link(index: 9, name: "3"))
         let network = network { $0.interfaces.append(numbered) }
-        _ = try reachability(.address(address("198.51.100.7%3")), network).flags()
-        _ = try reachability(.address(address("198.51.100.7%2")), network).flags()
+        _ = try reachability(.address(address("198.51.100.7%3")), network).blockingFlags()
+        _ = try reachability(.address(address("198.51.100.7%2")), network).blockingFlags()
         #expect(network.queries.map(\.outputInterface) == [9, 2])
     }
 }

@@ -25,7 +25,7 @@ struct RulesLookupTests {
     @Test func `a mapped address is looked up as IPv4`() throws {
         let network = network([remote: [.route(.via(2))]])
         let handle = try reachability(.address(address("::ffff:198.51.100.7")), network)
-        #expect(try handle.flags() == direct)
+        #expect(try handle.blockingFlags() == direct)
         #expect(network.queries == [RouteQuery(destination: remote)])
     }
 
@@ -38,8 +38,8 @@ struct RulesLookupTests {
     ) throws {
         let target = address(text)
         let network = network([target.unmapped: [.route(.via(1, type: .local))]])
-        #expect(try reachability(.address(target), network).flags() == own)
-        #expect(try reachability(.address(target), network, options: bound(to: "lo")).flags() == own)
+        #expect(try reachability(.address(target), network).blockingFlags() == own)
+        #expect(try reachability(.address(target), network, options: bound(to: "lo")).blockingFlags() == own)
         #expect(network.queries.map(\.outputInterface) == [0, 1])
     }
 
@@ -49,16 +49,16 @@ struct RulesLookupTests {
     ) throws {
         let target = address(text)
         let network = network([target.unmapped: [.route(.via(1, type: .local))]])
-        let report = try reachability(.address(target), network, options: bound(to: "eth0")).report()
+        let report = try reachability(.address(target), network, options: bound(to: "eth0")).blockingReport()
         #expect(report.flags.isEmpty)
         #expect(report.reason.description == "no route out of eth0")
-        #expect(try reachability(.address(address("127.0.0.1%eth0")), network).flags().isEmpty)
+        #expect(try reachability(.address(address("127.0.0.1%eth0")), network).blockingFlags().isEmpty)
     }
 
     @Test func `a loopback target through an interface that does not exist is not reachable`() throws {
         let network = network([.loopbackV4: [.route(.via(1, type: .local))]])
         let handle = try reachability(.address(.loopbackV4), network, options: bound(to: "nosuch0"))
-        #expect(try handle.report().reason.description == "there is no interface \"nosuch0\"")
+        #expect(try handle.blockingReport().reason.description == "there is no interface \"nosuch0\"")
     }
 
     @Test(arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"])
@@ -66,13 +66,13 @@ struct RulesLookupTests {
         let network = network()
         let target = ReachabilityTarget.address(address(text))
         #expect(target == .defaultPath)
-        #expect(try reachability(target, network).flags().isEmpty)
+        #expect(try reachability(target, network).blockingFlags().isEmpty)
         #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
     }
 
     @Test func `the default path can be that of IPv6 alone`() throws {
         let network = network([probeV6: [.route(.via(2, gateway: gateway))]])
-        #expect(try reachability(.defaultPath, network).flags() == .reachable)
+        #expect(try reachability(.defaultPath, network).blockingFlags() == .reachable)
         #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
     }
 
@@ -81,7 +81,7 @@ struct RulesLookupTests {
             lowerProbe: [.route(.via(1, type: .local))], upperProbe: [.route(.via(1, type: .local))],
             probeV6: [.route(.via(1, type: .unreachable))],
         ])
-        let report = try reachability(.defaultPath, network).report()
+        let report = try reachability(.defaultPath, network).blockingReport()
         #expect(report.flags.isEmpty)
         #expect(report.reason.code == .noDefaultRoute)
         #expect(report.address == nil)
@@ -90,10 +90,10 @@ struct RulesLookupTests {
     @Test func `the zero address itself is never looked up`() throws {
         let network = network()
         for text in ["0.0.0.0", "::", "::ffff:0.0.0.0", "0.0.0.0%eth0"] {
-            _ = try reachability(.address(address(text)), network).report()
+            _ = try reachability(.address(address(text)), network).blockingReport()
         }
         let resolver = ScriptedResolver(["blocked.example": .addresses([.anyV4, address("::ffff:0.0.0.0")])])
-        _ = try reachability(.host("blocked.example"), network, resolver: resolver).report()
+        _ = try reachability(.host("blocked.example"), network, resolver: resolver).blockingReport()
         #expect(!network.queries.map(\.destination).contains { $0.isUnspecified })
     }
 
@@ -101,7 +101,7 @@ struct RulesLookupTests {
     @Test(arguments: ["0.0.0.0%eth1", "::%3"])
     func `a zero address with a zone is the default path through that interface`(text: String) throws {
         let network = network()
-        let report = try reachability(.address(address(text)), network).report()
+        let report = try reachability(.address(address(text)), network).blockingReport()
         #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
         #expect(network.queries.map(\.outputInterface) == [3, 3, 3])
         #expect(report.reason.description == "no route out of eth1")
@@ -110,7 +110,7 @@ struct RulesLookupTests {
     @Test(arguments: ["fe80::1", "febf:ffff::1", "ff02::fb", "ff01::1", "ff02::1:ff00:1"])
     func `a link-local address without a zone is 0 and is not asked about`(text: String) throws {
         let network = network()
-        let report = try reachability(.address(address(text)), network).report()
+        let report = try reachability(.address(address(text)), network).blockingReport()
         #expect(report.flags.isEmpty)
         #expect(report.reason.code == .needsInterface)
         #expect(report.reason.description.contains("%interface"))
@@ -120,7 +120,7 @@ struct RulesLookupTests {
     @Test(arguments: ["fec0::1", "ff05::1", "ff0e::1", "2001:db8::1"])
     func `addresses beyond the link need no zone`(text: String) throws {
         let network = network()
-        _ = try reachability(.address(address(text)), network).flags()
+        _ = try reachability(.address(address(text)), network).blockingFlags()
         #expect(network.queries == [RouteQuery(destination: address(text))])
     }
 
@@ -131,14 +131,15 @@ struct RulesLookupTests {
     )
     func `a zone is the output interface`(text: String, destination: String) throws {
         let network = network([address(destination): [.route(.via(3))]])
-        #expect(try reachability(.address(address(text)), network).flags() == direct)
+        #expect(try reachability(.address(address(text)), network).blockingFlags() == direct)
         #expect(network.queries == [RouteQuery(destination: address(destination), outputInterface: 3)])
     }
 
     @Test func `the zone comes before the interface of the options`() throws {
         let network = network()
-        _ = try reachability(.address(address("fe80::1%eth1")), network, options: bound(to: "eth0")).flags()
-        _ = try reachability(.address(remote), network, options: bound(to: "eth0")).flags()
+        _ = try reachability(.address(address("fe80::1%eth1")), network, options: bound(to: "eth0"))
+            .blockingFlags()
+        _ = try reachability(.address(remote), network, options: bound(to: "eth0")).blockingFlags()
         #expect(network.queries.map(\.outputInterface) == [3, 2])
     }
 
@@ -148,7 +149,7 @@ struct RulesLookupTests {
             InterfaceAddress(interfaceIndex: 3, address: address("fe80::2"), prefixLength: 64)
         ])
         let target = try ReachabilityTarget.pair(local: local, remote: address("fe80::1"))
-        _ = try reachability(target, network).flags()
+        _ = try reachability(target, network).blockingFlags()
         #expect(network.queries.map(\.outputInterface) == [3])
         #expect(network.queries.map(\.source) == [address("fe80::2")])
     }
@@ -164,15 +165,15 @@ struct RulesLookupTests {
     ) throws {
         let options = interface.map(bound) ?? ReachabilityOptions()
         let handle = try reachability(.address(address(text)), network(), options: options)
-        #expect(try handle.flags() == [])
-        let report = try handle.report()
+        #expect(try handle.blockingFlags() == [])
+        let report = try handle.blockingReport()
         #expect(report.reason.code == .noInterface && report.reason.description == reason)
     }
 
     @Test func `the link-local network is an ordinary lookup`() throws {
         let target = IPAddress(169, 254, 0, 0)
         let network = network([target: [.route(.via(2, gateway: gateway))]])
-        #expect(try reachability(.address(target), network).flags() == direct)
+        #expect(try reachability(.address(target), network).blockingFlags() == direct)
         #expect(network.queries == [RouteQuery(destination: target)])
     }
 
@@ -181,7 +182,7 @@ struct RulesLookupTests {
         options.mark = 0xca6c
         options.user = 1_000
         let network = network()
-        _ = try reachability(.address(remote), network, options: options).flags()
+        _ = try reachability(.address(remote), network, options: options).blockingFlags()
         var query = RouteQuery(destination: remote, mark: 0xca6c)
         query.user = 1_000
         #expect(network.queries == [query])

@@ -147,7 +147,7 @@ func reachability(
     resolver: ScriptedResolver = ScriptedResolver(),
     options: ReachabilityOptions = ReachabilityOptions()
 ) throws -> NetworkReachability {
-    try NetworkReachability(
+    NetworkReachability(
         target: target,
         options: options,
         source: NetworkSource(routing: network, resolver: resolver)

@@ -22,10 +22,10 @@ struct CheckReplayTests {
         #expect(result.lines.count == Self.targets.count)
         for (target, line) in zip(Self.targets, result.lines) {
             let json = try #require(JSONValue(line))
-            let reachability = try NetworkReachability(
+            let reachability = NetworkReachability(
                 target: try TargetQuery(targets: []).target(target), source: source)
             do throws(ReachabilityError) {
-                let report = try reachability.report()
+                let report = try reachability.blockingReport()
                 #expect(json["rawValue"] == .number(Double(report.flags.rawValue)), "\(target)")
                 #expect(json["gateway"]?.string == report.gateway?.description, "\(target)")
                 #expect(json["interface"]?.string == report.interface?.name, "\(target)")

@@ -10,7 +10,7 @@ import Testing
 struct DifferenceFormatTests {
     private func text(isSmallest: Bool?, isJSON: Bool) throws -> String {
         let source = try NetworkSource.recording(path: Recordings.path("01-dummy/02-up-default-routes"))
-        let report = try NetworkReachability(target: .defaultPath, source: source).report()
+        let report = try NetworkReachability(target: .defaultPath, source: source).blockingReport()
         let found = TargetDifference(
             question: TargetDifference.Question(text: "default", target: .defaultPath),
             old: .success(report),

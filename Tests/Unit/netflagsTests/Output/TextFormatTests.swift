@@ -32,10 +32,8 @@ struct TextFormatTests {
     private func loopback() throws -> Result<ReachabilityReport, ReachabilityError> {
         let source = try Recording(path: Recordings.path("01-dummy/02-up-default-routes")).source()
         var outcome: (Result<ReachabilityReport, ReachabilityError>)?
-        NetworkSource.reports(
-            on: [.address(try #require(IPAddress("127.0.0.1")))], options: ReachabilityOptions(), .brief,
-            from: source
-        ) { outcome = $0 }
+        let target = ReachabilityTarget.address(try #require(IPAddress("127.0.0.1")))
+        source.reports(on: [target], options: ReachabilityOptions(), .brief) { outcome = $0 }
         return try #require(outcome)
     }
 

@@ -17,7 +17,7 @@ struct InstantTests {
                     microsecondsSince1970: interval.start.microsecondsSince1970 + half)
                 let source = try RecordedInstant(operand: Night.path, time: .instant(middle)).source()
                 let target = try TargetQuery(targets: []).target(lane.target)
-                let report = try NetworkReachability(target: target, source: source).report()
+                let report = try NetworkReachability(target: target, source: source).blockingReport()
                 #expect(report.flags == interval.report?.flags, "\(lane.target) at \(middle)")
                 #expect(report.reason == interval.report?.reason, "\(lane.target) at \(middle)")
                 seen.insert(report.flags.letters)

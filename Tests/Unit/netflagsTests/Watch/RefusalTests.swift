@@ -25,7 +25,7 @@ struct RefusalTests {
         }
         #expect(result.status == 2)
         #expect(result.output == "")
-        #expect(result.errors.hasPrefix("netflags: cannot open a netlink socket: "))
+        #expect(result.errors.hasPrefix("netflags: cannot open a netlink event socket: "))
         #expect(result.errors.hasSuffix("allow AF_NETLINK (RestrictAddressFamilies= in systemd)\n"))
         #expect(result.errors.split(separator: "\n").count == 1)
     }

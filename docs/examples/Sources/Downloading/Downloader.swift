@@ -21,7 +21,7 @@ public struct Downloader: Sendable {
     }
 
     private let transport: any Transport
-    private let source: NetworkSource?
+    private let source: NetworkSource
     private let clock: any Clock<Duration>
     private let patience: Patience
 
@@ -30,12 +30,12 @@ public struct Downloader: Sendable {
     /// - Parameters:
     ///   - patience: The timeout and the limits of retries.
     ///   - transport: The transport that performs one attempt.
-    ///   - source: The source of facts about the network; `nil` for the live kernel.
+    ///   - source: The source of facts about the network.
     ///   - clock: The clock of the pauses.
     public init(
         patience: Patience = Patience(),
         transport: any Transport = URLSessionTransport(),
-        source: NetworkSource? = nil,
+        source: NetworkSource = .kernel,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         (self.patience, self.transport, self.source, self.clock) = (patience, transport, source, clock)

@@ -17,9 +17,10 @@ public final class UplinkIndicator: Sendable {
 
     private let reachability: NetworkReachability
     private let current = Mutex(Light.red)
+    private let observation = Mutex<NetworkObservation<ReachabilityFlags>?>(nil)
 
     /// Creates a lamp that is red until it is started.
-    public init(host: String, source: NetworkSource? = nil) throws {
+    public init(host: String, source: NetworkSource = .kernel) throws {
         reachability = try NetworkReachability(host: host, source: source)
     }
 
@@ -28,10 +29,11 @@ public final class UplinkIndicator: Sendable {
 
     /// Starts to follow the network.
     public func start() throws {
-        let observation = try reachability.observe { [weak self] result in
+        let begun = try reachability.observe { [weak self] result in
             guard case .success(let flags) = result else { return }
             self?.current.withLock { $0 = Light(flags) }
         }
+        observation.withLock { $0 = begun }
     }
 }
 

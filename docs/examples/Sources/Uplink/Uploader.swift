@@ -11,7 +11,7 @@ public struct Uploader: Sendable {
     /// Creates an uploader.
     public init(
         to host: String,
-        source: NetworkSource? = nil,
+        source: NetworkSource = .kernel,
         clock: any Clock<Duration> = ContinuousClock(),
         send: @escaping @Sendable () async throws -> Void
     ) throws {

@@ -6,7 +6,7 @@ import Glibc
 import NetlinkReachability
 
 func show(_ what: String, _ reachability: NetworkReachability) throws {
-    let report = try reachability.report()
+    let report = try reachability.blockingReport()
     print("\(what): \(report.flags.letters) \(isNetworkReachable(flags: report.flags)) - \(report.reason)")
 }
 
@@ -19,8 +19,8 @@ do {
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     let bySocketAddress = try withUnsafePointer(to: &address) { pointer in
         try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-            try NetworkReachability(
-                target: .sockaddr(pointer, length: socklen_t(MemoryLayout<sockaddr_in>.size)))
+            NetworkReachability(
+                target: try .sockaddr(pointer, length: socklen_t(MemoryLayout<sockaddr_in>.size)))
         }
     }
     try show("a socket address", bySocketAddress)

@@ -3,6 +3,7 @@
 import Dispatch
 import Foundation
 import NetlinkReachability
+import Synchronization
 
 extension Notification.Name {
     /// Posted by ``NetworkMonitor`` on its queue, with the monitor as the object.
@@ -14,10 +15,10 @@ final class NetworkMonitor: Sendable {
     static let shared = NetworkMonitor()
 
     private let queue = DispatchQueue(label: "NetworkMonitor")
-    private let monitor = NetworkPathMonitor()
+    private let observation = Mutex<NetworkObservation<NetworkPath>?>(nil)
 
     /// The current path, before and after the start; `nil` if it cannot be found.
-    var path: NetworkPath? { monitor.currentPath }
+    var path: NetworkPath? { observation.withLock { $0?.current } ?? (try? NetworkSource.kernel.path()) }
     var isConnected: Bool { path.map { $0.status != .unsatisfied } ?? false }
     var isExpensive: Bool { path?.isExpensive ?? false }
     /// The type of the preferred interface.
@@ -25,14 +26,14 @@ final class NetworkMonitor: Sendable {
 
     private init() {}
 
-    func start() {
-        monitor.pathUpdateHandler = { _ in
+    func start() throws {
+        let begun = try NetworkSource.kernel.observe(.path(), on: .queue(queue)) { _ in
             NotificationCenter.default.post(name: .connectivityStatusChanged, object: NetworkMonitor.shared)
         }
-        monitor.start(queue: queue)
+        observation.withLock { $0 = begun }
     }
 
     func stop() {
-        monitor.cancel()
+        observation.withLock { $0 = nil }
     }
 }

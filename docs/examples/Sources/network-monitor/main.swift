@@ -25,5 +25,5 @@ let observer = NotificationCenter.default.addObserver(
     left -= 1
     if left == 0 { exit(0) }
 }
-NetworkMonitor.shared.start()
+try NetworkMonitor.shared.start()
 dispatchMain()

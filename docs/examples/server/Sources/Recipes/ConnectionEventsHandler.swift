@@ -32,17 +32,17 @@ public final class ConnectionEventsHandler: ChannelInboundHandler, RemovableChan
     /// Data passes through.
     public typealias InboundIn = NIOAny
 
-    private let source: NetworkSource?
+    private let source: NetworkSource
     private let options: ReachabilityOptions
-    private var monitor: ConnectionMonitor?
+    private var observation: NetworkObservation<ConnectionStatus>?
     private var last: ConnectionStatus?
 
     /// Creates a handler for one channel.
     ///
     /// - Parameters:
     ///   - options: The interface and mark that the channel's bootstrap has set, if any.
-    ///   - source: The network that answers; `nil` for the live kernel.
-    public init(options: ReachabilityOptions = ReachabilityOptions(), source: NetworkSource? = nil) {
+    ///   - source: The network that answers.
+    public init(options: ReachabilityOptions = ReachabilityOptions(), source: NetworkSource = .kernel) {
         self.options = options
         self.source = source
     }
@@ -60,23 +60,23 @@ public final class ConnectionEventsHandler: ChannelInboundHandler, RemovableChan
 
     /// Ends with the channel.
     public func channelInactive(context: ChannelHandlerContext) {
-        monitor = nil
+        observation = nil
         context.fireChannelInactive()
     }
 
     /// Ends with the handler.
     public func handlerRemoved(context: ChannelHandlerContext) {
-        monitor = nil
+        observation = nil
     }
 
     private func start(_ context: ChannelHandlerContext) {
-        guard monitor == nil, let local = context.localAddress, let remote = context.remoteAddress else {
+        guard observation == nil, let local = context.localAddress, let remote = context.remoteAddress else {
             return
         }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         do {
             let connection = try NetworkConnection(local: local, remote: remote, options: options)
-            monitor = try ConnectionMonitor(connection, source: source) {
+            observation = try source.observe(.status(of: connection)) {
                 [eventLoop = context.eventLoop] result in
                 eventLoop.execute {
                     let (handler, context) = bound.value
@@ -84,14 +84,14 @@ public final class ConnectionEventsHandler: ChannelInboundHandler, RemovableChan
                 }
             }
         } catch {
-            // Without a monitor the channel works as it would without this handler.
+            // Without an observation the channel works as it would without this handler.
             context.fireErrorCaught(error)
         }
     }
 
     private func take(_ result: Result<ConnectionStatus, ReachabilityError>, _ context: ChannelHandlerContext)
     {
-        guard monitor != nil, case .success(let status) = result else { return }
+        guard observation != nil, case .success(let status) = result else { return }
         let old = last
         last = status
         if status.isViable != old?.isViable ?? true {

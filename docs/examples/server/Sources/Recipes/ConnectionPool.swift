@@ -10,7 +10,7 @@ public import NetlinkReachability
 public actor ConnectionPool<Connection: Sendable> {
     private struct Entry {
         let connection: Connection
-        let monitor: ConnectionMonitor
+        let observation: NetworkObservation<ConnectionStatus>
         var isLent: Bool
     }
 
@@ -42,18 +42,18 @@ public actor ConnectionPool<Connection: Sendable> {
     public func add(_ connection: Connection, _ ends: NetworkConnection) throws -> Int {
         lastNumber += 1
         let number = lastNumber
-        let monitor = try ConnectionMonitor(ends, source: source) { [weak self] result in
+        let observation = try source.observe(.status(of: ends)) { [weak self] result in
             guard case .success(let status) = result, status.state == .lost else { return }
             Task { [weak self] in await self?.remove(number) }
         }
-        entries[number] = Entry(connection: connection, monitor: monitor, isLent: true)
+        entries[number] = Entry(connection: connection, observation: observation, isLent: true)
         return number
     }
 
     /// Lends an idle connection whose packets leave; `nil` if there is none: connect then.
     public func lend() -> (number: Int, connection: Connection)? {
         let found = entries.first {
-            $0.value.isLent == false && $0.value.monitor.currentStatus?.isViable ?? true
+            $0.value.isLent == false && $0.value.observation.current?.isViable ?? true
         }
         guard let (number, entry) = found else { return nil }
         entries[number]?.isLent = true
@@ -69,7 +69,7 @@ public actor ConnectionPool<Connection: Sendable> {
     ///
     /// - Throws: `ReachabilityError` if the monitor cannot run.
     public func run() async throws {
-        for try await event in source.events {
+        for try await event in source.updates(of: .events) {
             switch event {
             case .slept(let duration) where duration < .seconds(60): break
             case .slept, .resolverConfigurationChanged:

@@ -6,18 +6,19 @@ public import NetlinkReachability
 extension NetworkReachability {
     /// Calls a handler on an event loop with the current flags, and then with every change and failure.
     ///
-    /// The calls keep their order: the handle's queue is serial, and an event loop runs its tasks in order. Keep the
-    /// handle until ``NetworkReachability/stop()``.
+    /// The calls keep their order: one comes after the other, and an event loop runs its tasks in order. Keep the
+    /// observation.
     ///
     /// - Parameters:
     ///   - eventLoop: The event loop. Calls after its shutdown are dropped.
     ///   - handler: The handler. It may use the state of channels on that event loop.
+    /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if the monitor cannot be started.
-    public func start(
+    public func observe(
         on eventLoop: any EventLoop,
         _ handler: @escaping @Sendable (Result<ReachabilityFlags, ReachabilityError>) -> Void
-    ) throws(ReachabilityError) {
-        try start(.flags) { result in
+    ) throws(ReachabilityError) -> NetworkObservation<ReachabilityFlags> {
+        try observe { result in
             eventLoop.execute { handler(result) }
         }
     }

@@ -50,15 +50,13 @@ public struct KeepAliveClient<Connection: Sendable>: Sendable {
             group.addTask {
                 var timer: Task<Void, Never>?
                 defer { timer?.cancel() }
-                for try await status in source.updates(of: ends) {
-                    switch status.state {
-                    case .lost: return
-                    case .viable, .local:
+                for try await status in source.updates(of: .status(of: ends)) {
+                    if status.state == .lost { return }
+                    // Answers that may not arrive are no better than packets that do not leave.
+                    if status.isViable, status.reason.code != .unknownReturnPath {
                         timer?.cancel()
                         timer = nil
-                    // Another reason or a better path is a new status, and the connection has still waited.
-                    case .waiting where timer != nil: break
-                    case .waiting:
+                    } else if timer == nil {
                         timer = Task {
                             if await (try? clock.sleep(for: patience)) != nil { continuation.finish() }
                         }

@@ -6,7 +6,7 @@ public import NetlinkReachability
 /// name resolver of gRPC delivers to a load balancer.
 ///
 /// ```swift
-/// for try await addresses in ReachableEndpoints(host: "db.example", source: try .kernel()) {
+/// for try await addresses in ReachableEndpoints(host: "db.example", source: .kernel) {
 ///     balancer.update(addresses.map { .ipv4OrIPv6($0, port: 5432) })
 /// }
 /// ```
@@ -62,12 +62,12 @@ public struct ReachableEndpoints: AsyncSequence, Sendable {
         let isReachable = ordered.contains(where: \.isReachable)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try await name.updates.first { $0.isNetworkReachable != isReachable } }
-            for entry in ordered {
-                let handle = try NetworkReachability(address: entry.address, options: options, source: source)
-                group.addTask {
-                    let reports = handle.updates(of: .reports(.full, onChangeOf: .report))
-                    _ = try await reports.first { $0.differs(from: entry) }
-                }
+            let queries = ordered.map { entry in
+                NetworkQuery.reports(
+                    on: .address(entry.address), options: options, .full, onChangeOf: .report)
+            }
+            group.addTask {
+                _ = try await source.updates(of: queries).first { $0.value.differs(from: ordered[$0.index]) }
             }
             try await group.next()
             group.cancelAll()

@@ -11,7 +11,7 @@ public import NetlinkReachability
 /// of RFC 6724 from a resolver. It tries IPv6 before IPv4 itself.
 ///
 /// ```swift
-/// let source = try NetworkSource.kernel()
+/// let source = NetworkSource.kernel
 /// let bootstrap = ClientBootstrap(group: group)
 ///     .resolver(ReachableResolver(source: source, on: group.next()))
 /// let channel = try await bootstrap.connect(host: "example.com", port: 443).get()

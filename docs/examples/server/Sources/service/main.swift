@@ -12,12 +12,12 @@ let reachability =
     if let host = CommandLine.arguments.dropFirst().first {
         try NetworkReachability(host: host)
     } else {
-        try NetworkReachability()
+        NetworkReachability()
     }
 let group = ServiceGroup(
     services: [
         ReachabilityService(reachability, logger: logger),
-        MonitorMetrics(of: try .kernel()),
+        MonitorMetrics(of: .kernel),
     ],
     gracefulShutdownSignals: [.sigint, .sigterm],
     logger: logger

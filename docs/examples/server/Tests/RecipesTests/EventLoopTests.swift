@@ -17,7 +17,7 @@ struct EventLoopTests {
     func handler() async throws {
         let reachability = try NetworkReachability(host: "198.51.100.1", source: network.source)
         let calls = Calls()
-        try reachability.start(on: eventLoop) { [eventLoop] result in
+        let observation = try reachability.observe(on: eventLoop) { [eventLoop] result in
             guard case .success(let flags) = result else { return }
             calls.add(flags, isOnEventLoop: eventLoop.inEventLoop)
         }
@@ -28,7 +28,7 @@ struct EventLoopTests {
         try await eventLoop.submit {}.get()
         #expect(calls.flags == [[.reachable], []])
         #expect(calls.allOnEventLoop)
-        reachability.stop()
+        observation.cancel()
     }
 
     @Test("a future completes once the target is reachable")

@@ -58,5 +58,6 @@ struct ReachabilityServiceTests {
         #expect(gauge.values == [0, 1])
         await group.triggerGracefulShutdown()
         try await running.value
+        observation.cancel()
     }
 }
