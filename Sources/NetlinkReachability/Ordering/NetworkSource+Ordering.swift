@@ -6,8 +6,7 @@ extension NetworkSource {
     /// Orders addresses as a program tries them: RFC 6724, section 6.
     ///
     /// ```swift
-    /// let source = try NetworkSource.kernel
-    /// for address in try source.ordered(answers) where address.isReachable {
+    /// for address in try NetworkSource.kernel.ordered(answers) where address.isReachable {
     ///     print(address.address, address.sourceAddress?.description ?? "-", address.rule?.description ?? "-")
     /// }
     /// ```
@@ -35,10 +34,9 @@ extension NetworkSource {
         return try ordering.order(addresses, interleaved: interleaved)
     }
 
-    /// Orders the addresses of a target as a program tries them.
+    /// Orders the addresses of a target as a program tries them, and blocks the thread while a name is resolved.
     ///
-    /// It blocks while a name is resolved, at most for ``ReachabilityOptions/resolutionTimeout``. In asynchronous
-    /// functions Swift selects the asynchronous form, which blocks no thread.
+    /// A name is waited for at most for ``ReachabilityOptions/resolutionTimeout``.
     ///
     /// - Parameters:
     ///   - target: The target. The default path has the address 0.0.0.0.
@@ -47,7 +45,7 @@ extension NetworkSource {
     ///   - policy: The labels, precedences and scopes; `nil` for those of the host.
     /// - Returns: The addresses, in order; none for a name that cannot be resolved.
     /// - Throws: `ReachabilityError` if the resolver could not run, or one of the queries could not be answered.
-    public func ordered(
+    public func blockingOrdered(
         _ target: ReachabilityTarget,
         options: ReachabilityOptions = ReachabilityOptions(),
         interleaved: Bool = false,

@@ -42,7 +42,7 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     /// The errno of the kernel, or the code of `getaddrinfo` (negative); 0 for none.
     public var number: Int32 { contents.value.number }
     /// libnl's own code, positive; 0 for none.
-    public var libnlNumber: Int32 { contents.value.libnlNumber }
+    package var libnlNumber: Int32 { contents.value.libnlNumber }
     /// The kernel's own text if it sent one, or what to write instead of a wrong input.
     public var message: String { contents.value.message }
 

@@ -2,7 +2,7 @@
 
 /// Something that happened to the machine or its monitor, beside changes of routes.
 ///
-/// A connection pool checks its connections after any of them: see ``NetworkSource/events``.
+/// A connection pool checks its connections after any of them: see ``NetworkQuery/events``.
 public enum NetworkEvent: Hashable, Sendable, Codable {
     /// The machine slept for this time, and runs again.
     ///

@@ -125,7 +125,7 @@ struct SimulatedOrderingTests {
         #expect(lines(try await network.source.ordered(.host("example.com"))) == expected)
         #expect(try await network.source.ordered(.host("unknown.example")) == [])
         let source = network.source
-        let blocking = { try source.ordered(.host("example.com")) }
+        let blocking = { try source.blockingOrdered(.host("example.com")) }
         #expect(lines(try blocking()) == expected)
     }
 
