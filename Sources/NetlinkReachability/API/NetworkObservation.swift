@@ -48,7 +48,7 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         self.monitor = monitor
         first = registrations.first?.id
         others = registrations.dropFirst().map(\.id)
-        sink.offerFirst(monitor.facts)
+        sink.offerFirst(monitor)
         for (index, registration) in registrations.enumerated() {
             if let event = sink.queries[index].event {
                 registration.mailbox.post(
@@ -104,12 +104,14 @@ extension NetworkObservation: CustomDebugStringConvertible {
 
 extension ObservationSink {
     /// Evaluates the queries in batches, except those with names, and offers their first results.
-    fileprivate func offerFirst(_ facts: NetworkFacts) {
-        facts.evaluate(queries.indices) { index, batch in
-            if queries[index].namedTarget == nil { queries[index].plan(&batch) }
+    fileprivate func offerFirst(_ monitor: SharedMonitor) {
+        monitor.facts.evaluate(queries.indices) { index, batch in
+            if queries[index].namedTarget == nil { queries[index].kind.plan(queries[index].object, &batch) }
         } take: { index, batch, entries in
-            guard queries[index].namedTarget == nil, let answer = queries[index].answer else { return }
-            offer(Result { () throws(ReachabilityError) in try answer(&batch, entries) }, index)
+            guard queries[index].namedTarget == nil, queries[index].event == nil else { return }
+            let query = queries[index]
+            let outcome = query.kind.evaluate(query.object, self, index, &batch, entries, false)
+            monitor.trace?(NetworkTrace(trace(index), .beginning, isChange: outcome.isChange))
         }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// What can be observed of a network: the flags or the report of a target, the default path, the status of a
 /// connection, events.
 ///
@@ -11,52 +13,41 @@
 ///
 /// A query is a value: it holds no socket, and can be observed any number of times, also at the same time.
 public struct NetworkQuery<Value: Sendable>: Sendable {
+    /// What is done with the query.
+    let kind: QueryKind<Value>
+    /// The query, whose type the kind knows.
+    let object: QueryKind<Value>.Query
     /// The target whose name the monitor resolves first; `nil` if there is no name.
     let namedTarget: MonitoredTarget?
     /// Whether the answer depends on which name servers are configured.
     let readsNameservers: Bool
-    /// Whether two answers are equal in what counts as a change.
-    let areSame: @Sendable (Value, Value) -> Bool
-    /// Adds the targets that the answer needs to a batch.
-    let plan: @Sendable (inout EvaluationBatch) -> Void
-    /// Answers from a batch that was run, with what ``plan`` added to it; `nil` for events.
-    let answer: (@Sendable (inout EvaluationBatch, Range<Int>) throws(ReachabilityError) -> Value)?
     /// Makes an element of an event; `nil` for queries that are evaluated.
     let event: (@Sendable (NetworkEvent) -> Value)?
 
-    init<Query: MonitorQuery<Value>>(_ query: Query) {
+    init<Query: MonitorQuery<Value>>(
+        _ query: Query,
+        event: (@Sendable (NetworkEvent) -> Value)? = nil
+    ) {
+        kind = Query.kind
+        object = Box(query)
         namedTarget = query.namedTarget
         readsNameservers = query.readsNameservers
-        areSame = { query.areSame($0, $1) }
-        plan = { query.plan(&$0) }
-        answer = { (batch, entries) throws(ReachabilityError) in try query.answer(from: &batch, entries) }
-        event = nil
-    }
-
-    /// Creates a query for events.
-    fileprivate init(event: @escaping @Sendable (NetworkEvent) -> Value) {
-        namedTarget = nil
-        readsNameservers = false
-        areSame = { _, _ in false }
-        plan = { _ in }
-        answer = nil
         self.event = event
     }
 
     /// Creates the query whose values have an index.
     init<Element>(_ query: NetworkQuery<Element>, index: Int) where Value == (index: Int, value: Element) {
+        kind = QueryKind(query.kind, index: index)
+        object = query.object
         namedTarget = query.namedTarget
         readsNameservers = query.readsNameservers
-        areSame = { query.areSame($0.value, $1.value) }
-        plan = query.plan
-        if let answer = query.answer {
-            self.answer = { (batch, entries) throws(ReachabilityError) in (index, try answer(&batch, entries))
-            }
-        } else {
-            answer = nil
-        }
         if let event = query.event { self.event = { (index, event($0)) } } else { event = nil }
     }
+}
+
+extension NetworkQuery: CustomStringConvertible {
+    /// What is observed, such as `flags of 192.0.2.1`.
+    public var description: String { kind.describe(object) }
 }
 
 extension NetworkQuery<ReachabilityFlags> {
@@ -147,5 +138,5 @@ extension NetworkQuery<NetworkEvent> {
     ///
     /// Events have no current value: the first one comes when something happens. A receiver that is slower gets the
     /// oldest of the last 256 events first.
-    public static var events: Self { Self { $0 } }
+    public static var events: Self { Self(EventQuery()) { $0 } }
 }

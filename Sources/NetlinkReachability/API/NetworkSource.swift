@@ -23,6 +23,7 @@ public struct NetworkSource: Sendable {
     ///   - work: Counts the monitor's work in flight, for a simulated network.
     ///   - nameservers: Returns the current name servers; by default none are known.
     ///   - addressPolicy: Returns the policy that orders addresses; by default the standard one.
+    ///   - trace: Called with each evaluation of the monitor; `nil` for no trace.
     ///   - changes: Opens a feed of notifications; by default there are none.
     package init(
         routing: any RoutingSource,
@@ -32,6 +33,7 @@ public struct NetworkSource: Sendable {
         work: InFlightCounter? = nil,
         nameservers: @escaping Nameservers.Source = { nil },
         addressPolicy: @escaping AddressPolicy.Source = { .standard },
+        trace: (@Sendable (NetworkTrace) -> Void)? = nil,
         changes: @escaping SharedMonitor.Opening = { () throws(ReachabilityError) in nil }
     ) {
         monitor = SharedMonitor(
@@ -40,6 +42,7 @@ public struct NetworkSource: Sendable {
             clock: clock ?? SystemClock(),
             resolverFiles: resolverFiles,
             work: work,
+            trace: trace,
             opening: changes
         )
     }
@@ -87,14 +90,37 @@ extension NetworkSource {
     /// - Parameter resolver: Resolves the names of all targets of the new source.
     /// - Returns: The new source.
     public func resolving(with resolver: some NameResolver) -> NetworkSource {
+        copy(CustomResolver(resolver), monitor.trace)
+    }
+
+    /// The same network, whose monitor calls a closure with each evaluation of what is observed.
+    ///
+    /// ```swift
+    /// let source = NetworkSource.kernel.tracing { logger.debug("\($0)") }
+    /// ```
+    ///
+    /// The new source has a monitor of its own. Only what is observed through it is traced.
+    ///
+    /// - Parameter trace: Called on the monitor's thread, and for first values on the thread that begins the
+    ///   observation; it must not wait.
+    /// - Returns: The new source.
+    public func tracing(_ trace: @escaping @Sendable (NetworkTrace) -> Void) -> NetworkSource {
+        copy(facts.resolver, trace)
+    }
+
+    private func copy(
+        _ resolver: any HostResolver,
+        _ trace: (@Sendable (NetworkTrace) -> Void)?
+    ) -> NetworkSource {
         NetworkSource(
             routing: facts.routing,
-            resolver: CustomResolver(resolver),
+            resolver: resolver,
             clock: monitor.clock,
             resolverFiles: monitor.resolverFiles,
             work: monitor.work,
             nameservers: facts.nameservers,
             addressPolicy: facts.addressPolicy,
+            trace: trace,
             changes: monitor.opening
         )
     }

@@ -6,7 +6,13 @@ internal import RoutingModel
 ///
 /// About an MPTCP connection there are these two for each subflow.
 struct ConnectionQuery: MonitorQuery, Hashable {
+    typealias Answer = ConnectionStatus
+
+    static let kind = QueryKind<ConnectionStatus>(ConnectionQuery.self)
+
     let connection: NetworkConnection
+
+    var description: String { "status of \(connection)" }
 
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 

@@ -100,6 +100,7 @@ struct MonitorLoop: ~Copyable {
                 state.resolved(id, generation: generation, result, at: now)
             case .evaluateAll:
                 state.evaluateAll(at: now)
+                state.note(.request)
             case .resolverChanged:
                 noteResolverChange()
             case .whenIdle(let body):
@@ -270,6 +271,9 @@ struct MonitorLoop: ~Copyable {
             result.isChange = observation.fail(error)
         }
         counters.evaluations += 1
+        if let trace = monitor.trace {
+            trace(NetworkTrace(observation.trace(), state.causes, isChange: result.isChange))
+        }
         if result.isChange {
             counters.deliveries += 1
             changed.append(observation)

@@ -4,6 +4,10 @@
 protocol MonitorQuery<Answer>: Sendable {
     associatedtype Answer: Sendable
 
+    /// What is done with queries of this type, as a constant.
+    static var kind: QueryKind<Answer> { get }
+    /// What is evaluated, in words.
+    var description: String { get }
     /// The target whose name the monitor resolves first; `nil` if there is no name.
     var namedTarget: MonitoredTarget? { get }
     /// Whether the answer depends on which name servers are configured.
@@ -33,6 +37,26 @@ extension MonitorQuery {
         plan(&batch)
         batch.run()
         return try answer(from: &batch, 0..<batch.count)
+    }
+}
+
+/// The query for events, which come of themselves: nothing is evaluated.
+struct EventQuery: MonitorQuery {
+    typealias Answer = NetworkEvent
+
+    static let kind = QueryKind<NetworkEvent>(EventQuery.self)
+
+    var description: String { "events" }
+
+    func areSame(_ one: NetworkEvent, _ other: NetworkEvent) -> Bool { false }
+
+    func plan(_ batch: inout EvaluationBatch) {}
+
+    func answer(
+        from batch: inout EvaluationBatch,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> NetworkEvent {
+        preconditionFailure("events are not evaluated")
     }
 }
 

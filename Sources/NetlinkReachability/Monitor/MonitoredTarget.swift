@@ -6,6 +6,10 @@ internal import RoutingModel
 ///
 /// It is shared by the handle, its observations and the monitor.
 final class MonitoredTarget: MonitorQuery {
+    typealias Answer = ReachabilityFlags
+
+    static let kind = QueryKind<ReachabilityFlags>(MonitoredTarget.self)
+
     let target: ReachabilityTarget
     /// Options other than the defaults, which need no memory.
     private let special: Box<ReachabilityOptions>?
@@ -18,6 +22,8 @@ final class MonitoredTarget: MonitorQuery {
     var options: ReachabilityOptions {
         special?.value ?? ReachabilityOptions()
     }
+
+    var description: String { "flags of \(target)" }
 
     /// The host name; `nil` if the target is not a name.
     var name: String? { target.name }
@@ -39,9 +45,15 @@ final class MonitoredTarget: MonitorQuery {
 
 /// The query for a target's report.
 struct ReportQuery: MonitorQuery {
+    typealias Answer = ReachabilityReport
+
+    static let kind = QueryKind<ReachabilityReport>(ReportQuery.self)
+
     let target: MonitoredTarget
     let detail: ReachabilityReport.Detail
     let changes: ReachabilityReport.Change
+
+    var description: String { "report on \(target.target)" }
 
     var namedTarget: MonitoredTarget? { target.namedTarget }
 

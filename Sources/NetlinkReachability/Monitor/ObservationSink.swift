@@ -11,7 +11,7 @@ internal import SystemSupport
 ///
 /// At most one block at a time is enqueued or running on a handler's queue. On the monitor's thread ``deliver()`` takes
 /// the place of the block, and an iteration is woken by an element of its stream.
-final class ObservationSink<Value: Sendable>: Sendable {
+final class ObservationSink<Value: Sendable>: ResultSink {
     typealias Outcome = Result<Value, ReachabilityError>
     typealias Handler = @Sendable (_ index: Int, _ result: Outcome) -> Void
     /// A result, and the index of its query.
@@ -86,6 +86,23 @@ final class ObservationSink<Value: Sendable>: Sendable {
         state.withLock { $0.receiver == nil ? nil : $0.places[index].answered }
     }
 
+    /// A query and its newest result, in words.
+    func trace(_ index: Int) -> (query: String, result: String) {
+        let newest = state.withLock { $0.places[index].newest }
+        let result =
+            switch newest {
+            case .success(let flags as ReachabilityFlags): flags.letters
+            case .success(let value): "\(value)"
+            case .failure(let error): "\(error)"
+            case nil: "nothing"
+            }
+        return (queries[index].description, result)
+    }
+
+    private func areSame(_ index: Int) -> (Value, Value) -> Bool {
+        { self.queries[index].kind.areSame(self.queries[index].object, $0, $1) }
+    }
+
     // MARK: Results
 
     /// Takes the result of an evaluation; does not wait.
@@ -98,7 +115,7 @@ final class ObservationSink<Value: Sendable>: Sendable {
             guard state.receiver != nil, answer != nil || !selection.skipsFailures else {
                 return (false, nil as Receiver?)
             }
-            let isChange = !result.isSame(as: state.places[index].newest, queries[index].areSame)
+            let isChange = !result.isSame(as: state.places[index].newest, areSame(index))
             state.places[index].newest = result
             let isSkipped = selection.skipsFirst && answer != nil && state.places[index].answered == nil
             if let answer { state.places[index].answered = answer }
@@ -111,6 +128,22 @@ final class ObservationSink<Value: Sendable>: Sendable {
         }
         if let woken { wake(woken) }
         return isChange
+    }
+
+    /// Takes the result of an evaluation; with `onlyChanges`, an answer that equals the last one is dropped.
+    func take(_ result: Outcome, _ index: Int, _ onlyChanges: Bool) -> Observation.Outcome {
+        switch result {
+        case .failure(let error): return (offer(result, index), error)
+        case .success(let answer):
+            if onlyChanges, let last = answered(index), areSame(index)(answer, last) {
+                return (false, nil)
+            }
+            return (offer(result, index), nil)
+        }
+    }
+
+    func fail(_ error: ReachabilityError, _ index: Int) -> Bool {
+        offer(.failure(error), index)
     }
 
     /// Delivers the error of an observation whose time is over.
@@ -148,7 +181,7 @@ final class ObservationSink<Value: Sendable>: Sendable {
             state.places[index].isDue = false
             guard let result = kept ?? state.places[index].newest else { continue }
             // A result can change back before the receiver takes it.
-            if result.isSame(as: state.places[index].delivered, queries[index].areSame) { continue }
+            if result.isSame(as: state.places[index].delivered, areSame(index)) { continue }
             state.places[index].delivered = result
             return (index, result)
         }

@@ -40,6 +40,8 @@ package final class SharedMonitor: Sendable {
     /// Counts work in flight for a simulated network; `nil` for others.
     let work: InFlightCounter?
     let opening: Opening
+    /// Called with each evaluation; `nil` unless a program traces them.
+    let trace: (@Sendable (NetworkTrace) -> Void)?
     private let state = Locked(State())
     private let totals = Locked(MonitorCounters())
     private let threads = Atomic<Int>(0)
@@ -49,8 +51,10 @@ package final class SharedMonitor: Sendable {
         clock: any MonitorClock,
         resolverFiles: [String],
         work: InFlightCounter? = nil,
+        trace: (@Sendable (NetworkTrace) -> Void)? = nil,
         opening: @escaping Opening
     ) {
+        self.trace = trace
         self.facts = facts
         self.clock = clock
         self.resolverFiles = resolverFiles

@@ -2,12 +2,18 @@
 
 /// The query for the default path of a socket, through interfaces of some types.
 struct PathQuery: MonitorQuery, Hashable {
+    typealias Answer = PathVerdict
+
+    static let kind = QueryKind<PathVerdict>(PathQuery.self)
+
     /// The only type of interface that the path can take; `nil` for any.
     var required: NetworkInterface.InterfaceType?
     /// The types that the path must not take.
     var prohibited: Set<NetworkInterface.InterfaceType> = []
     /// The socket.
     var options = ReachabilityOptions()
+
+    var description: String { "default path" }
 
     var readsNameservers: Bool { true }
 
@@ -28,8 +34,14 @@ struct PathQuery: MonitorQuery, Hashable {
 
 /// The query for the default path with the costs of its interfaces.
 struct PathAnswer: MonitorQuery {
+    typealias Answer = NetworkPath
+
+    static let kind = QueryKind<NetworkPath>(PathAnswer.self)
+
     let query: PathQuery
     let metering: NetworkMetering
+
+    var description: String { query.description }
 
     var readsNameservers: Bool { query.readsNameservers }
 

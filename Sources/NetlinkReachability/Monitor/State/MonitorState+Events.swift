@@ -14,6 +14,8 @@ extension MonitorState {
         var pause = MonitorTiming.overrunPause
         /// When notifications were last lost.
         var last: MonitorInstant?
+        /// Whether notifications were lost since the last evaluation.
+        var isCause = false
     }
 
     /// Failed evaluations.
@@ -49,6 +51,7 @@ extension MonitorState {
     /// often it happens.
     mutating func noteOverrun(at now: MonitorInstant) {
         overrun.isCongested = true
+        overrun.isCause = true
         if let last = overrun.last, now - last > MonitorTiming.overrunMemory {
             overrun.pause = MonitorTiming.overrunPause
         }
@@ -70,6 +73,7 @@ extension MonitorState {
     /// The machine has slept: evaluate everything again.
     mutating func noteSleep(at now: MonitorInstant) {
         evaluateAll(at: now)
+        note(.sleep)
         names.refreshAll()
     }
 

@@ -47,7 +47,9 @@ extension MonitorState {
         _ result: ResolvedName,
         at now: MonitorInstant
     ) {
-        if names.take(id, generation, result, now) { pass.append(id) }
+        guard names.take(id, generation, result, now) else { return }
+        pass.append(id)
+        note(.resolution)
     }
 }
 

@@ -64,32 +64,51 @@ extension MonitorState {
 
     private mutating func takeDue(_ now: MonitorInstant) {
         let failed = failures.take(at: now)
-        if !failed.isEmpty { pass.append(contentsOf: failed) }
+        if !failed.isEmpty {
+            pass.append(contentsOf: failed)
+            note(.failure)
+        }
         if let due = resolverChangeDue, due <= now {
             resolverChangeDue = nil
             names.refreshAll()
             pass.append(contentsOf: nameserverReaders)
+            note(.resolution)
         }
         if let due = expiryDue, due <= now {
             lastExpiryScan = now
             pass.append(contentsOf: expiries.take(at: now))
+            note(.expiry)
         }
         if let due = routineDue, due <= now {
             if isPolling { polls += 1 }
             evaluateAll(at: now)
+            note(.routine)
         }
         if let due = secondLookDue, due <= now {
             secondLookDue = nil
             evaluateAll(at: now)
+            note(.secondLook)
         }
         if let due = burstDue, due <= now { evaluateBurst(now) }
-        if let prefixes = routeRemovals.take(at: now) { evaluate(Pending(prefixes: prefixes)) }
+        if let prefixes = routeRemovals.take(at: now) {
+            evaluate(Pending(prefixes: prefixes))
+            note(.secondLook)
+        }
+    }
+
+    /// Notes why observations are evaluated, apart from what was evaluated before.
+    mutating func note(_ cause: NetworkTrace.Causes) {
+        if areCausesUsed { causes = [] }
+        areCausesUsed = false
+        causes.insert(cause)
     }
 
     private mutating func evaluateBurst(_ now: MonitorInstant) {
         // What is evaluated while notifications are still being lost has to be evaluated once more.
         let isCongested = overrun.isCongested
         let pending = pending
+        note(overrun.isCause ? .lostNotifications : .notification)
+        overrun.isCause = false
         lastEvaluation = now
         if let burst = pending.burst, burst.last + MonitorTiming.secondLook <= now {
             // The kernel has removed these routes by now.
@@ -143,6 +162,7 @@ extension MonitorState {
             guard records[id] != nil, !names.isUnresolved(id) else { continue }
             chunk.append(id)
         }
+        areCausesUsed = pass.isEmpty
         // What a burst of all observations needed is not kept.
         if pass.isEmpty, pass.capacity > 4 * Self.prefixLimit { pass = [] }
     }

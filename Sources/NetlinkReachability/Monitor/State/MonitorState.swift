@@ -59,6 +59,10 @@ struct MonitorState: Sendable {
     var deadlines = Timetable()
     /// The observations to evaluate now, the last one first.
     var pass: [ID] = []
+    /// Why the observations of ``pass`` and of ``chunk`` are evaluated, for a trace.
+    var causes: NetworkTrace.Causes = []
+    /// Whether everything that had these causes is evaluated.
+    var areCausesUsed = false
     /// Those that ``advance(to:)`` returned last: their memory is used again.
     var chunk: [ID] = []
     var pending = Pending()
@@ -103,6 +107,7 @@ extension MonitorState {
             names.insert(id)
         } else {
             pass.append(id)
+            note(.beginning)
         }
     }
 

@@ -8,16 +8,18 @@ import Recipes
 import ServiceLifecycle
 
 let logger = Logger(label: "service")
+// Each evaluation and its cause, at the level debug.
+let source = NetworkSource.kernel.tracing { trace in logger.debug("\(trace)") }
 let reachability =
     if let host = CommandLine.arguments.dropFirst().first {
-        try NetworkReachability(host: host)
+        try NetworkReachability(host: host, source: source)
     } else {
-        NetworkReachability()
+        NetworkReachability(source: source)
     }
 let group = ServiceGroup(
     services: [
         ReachabilityService(reachability, logger: logger),
-        MonitorMetrics(of: .kernel),
+        MonitorMetrics(of: source),
     ],
     gracefulShutdownSignals: [.sigint, .sigterm],
     logger: logger

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One evaluation of an observed query: what was evaluated, why, and what came of it.
+///
+/// ```swift
+/// let source = NetworkSource.kernel.tracing { print($0) }
+/// // flags of 192.0.2.1: -R ------- (change, after a notification)
+/// ```
+public struct NetworkTrace: Sendable {
+    /// Why queries are evaluated.
+    public struct Causes: OptionSet, Hashable, Sendable {
+        /// The set's bits.
+        public let rawValue: UInt16
+
+        /// Creates a set from its bits.
+        public init(rawValue: UInt16) {
+            self.rawValue = rawValue
+        }
+
+        /// The observation has begun.
+        public static let beginning = Causes(rawValue: 1)
+        /// The kernel has notified of a change that can concern the query.
+        public static let notification = Causes(rawValue: 1 << 1)
+        /// The kernel can notify of a change before it makes it, so everything is evaluated once more.
+        public static let secondLook = Causes(rawValue: 1 << 2)
+        /// Notifications were lost.
+        public static let lostNotifications = Causes(rawValue: 1 << 3)
+        /// A route has expired that the last answer depends on.
+        public static let expiry = Causes(rawValue: 1 << 4)
+        /// An evaluation failed before.
+        public static let failure = Causes(rawValue: 1 << 5)
+        /// A name was resolved, or the resolver's configuration has changed.
+        public static let resolution = Causes(rawValue: 1 << 6)
+        /// The machine has slept.
+        public static let sleep = Causes(rawValue: 1 << 7)
+        /// Time has passed: some changes are not notified.
+        public static let routine = Causes(rawValue: 1 << 8)
+        /// The program asked for it: ``NetworkSource/evaluateAgain()``.
+        public static let request = Causes(rawValue: 1 << 9)
+    }
+
+    /// What was evaluated, such as `flags of 192.0.2.1`.
+    public let query: String
+    /// Why: the causes of all evaluations that were due at that time.
+    public let causes: Causes
+    /// The value, or the error.
+    public let result: String
+    /// Whether it differs from the one before and is delivered.
+    public let isChange: Bool
+}
+
+extension NetworkTrace.Causes: CustomStringConvertible {
+    /// The causes in words, such as `a notification`.
+    public var description: String {
+        let words: [(Self, String)] = [
+            (.beginning, "the beginning"), (.notification, "a notification"), (.secondLook, "a second look"),
+            (.lostNotifications, "lost notifications"), (.expiry, "an expiry"), (.failure, "a failure"),
+            (.resolution, "a resolution"), (.sleep, "a sleep"), (.routine, "a routine"),
+            (.request, "a request"),
+        ]
+        return words.filter { contains($0.0) }.map(\.1).joined(separator: " and ")
+    }
+}
+
+extension NetworkTrace: CustomStringConvertible {
+    /// One line: `flags of 192.0.2.1: -R ------- (change, after a notification)`.
+    public var description: String {
+        "\(query): \(result) (\(isChange ? "change" : "no change"), after \(causes))"
+    }
+}
+
+extension NetworkTrace {
+    init(_ evaluated: (query: String, result: String), _ causes: Causes, isChange: Bool) {
+        (query, result) = evaluated
+        (self.causes, self.isChange) = (causes, isChange)
+    }
+}
