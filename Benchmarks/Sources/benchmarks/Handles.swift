@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
+import Dispatch
 import Glibc
 import NetlinkReachability
 import RoutingModel

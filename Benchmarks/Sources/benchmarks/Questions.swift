@@ -39,7 +39,7 @@ struct Questions {
 
     /// Our side of one question.
     static func flags(_ address: UInt32) throws -> Side {
-        let reachability = try NetworkReachability(address: IPAddress(v4: address))
+        let reachability = NetworkReachability(address: IPAddress(v4: address))
         return Side("flags()") { count in
             for _ in 0..<count { keep(try reachability.blockingFlags()) }
         }
@@ -53,7 +53,7 @@ struct Questions {
     }
 
     private func together(_ question: String, _ address: UInt32, count: Int = 100) throws {
-        let source = try NetworkSource.kernel
+        let source = NetworkSource.kernel
         let ours = Side("flags(of:)") { count in
             keep(try source.flags(of: Array(repeating: IPAddress(v4: address), count: count)))
         }
@@ -68,7 +68,7 @@ struct Questions {
 
     /// A set of addresses is their entries and source addresses, and once the addresses of this host.
     private func order() throws {
-        let (source, count) = (try NetworkSource.kernel, 64)
+        let (source, count) = (NetworkSource.kernel, 64)
         let addresses = (0..<UInt32(count)).map { IPAddress(v4: Host.behind + $0) }
         let ours = Side("ordered(_:), 64 addresses") { _ in keep(try source.ordered(addresses)) }
         let theirs = Side("C, 2 RTM_GETROUTE, 64 a send") { [host] count in
@@ -85,7 +85,7 @@ struct Questions {
 
     /// A full report is the entry, the source address, and the interface.
     private func report(_ question: String, _ address: UInt32) throws {
-        let reachability = try NetworkReachability(address: IPAddress(v4: address))
+        let reachability = NetworkReachability(address: IPAddress(v4: address))
         let ours = Side("report()") { count in
             for _ in 0..<count { keep(try reachability.blockingReport()) }
         }

@@ -8,8 +8,8 @@ internal import RoutingModel
 /// queries would take a third more memory. Called through a protocol, the code of a generic class looks up types in the
 /// runtime, which takes longer than an evaluation.
 ///
-/// The casts are safe because only ``NetworkQuery`` pairs a kind with an object, and only with a box of its type; and an
-/// ``Observation`` passes on the sink of the same `Value`.
+/// The casts are safe because only ``NetworkQuery`` pairs a kind with an object, and only with a box of its type, and
+/// because an ``Observation`` passes on the sink of the same `Value`.
 final class QueryKind<Value: Sendable>: Sendable {
     typealias Query = any AnyObject & Sendable
 
