@@ -130,7 +130,7 @@ struct DeliveryTests {
             entered.signal()
             gate.wait()
         }
-        await Task.detached { Self.wait(entered) }.value
+        try await eventually("the call has begun") { entered.wait(timeout: .now()) == .success }
         for isThere in [true, false, true] {
             network.clock.advance(by: .seconds(1))
             network.setRoute(isThere)
@@ -142,10 +142,6 @@ struct DeliveryTests {
         #expect(recorder.all == [onLink])
         observation.cancel()
         otherObservation.cancel()
-    }
-
-    private static func wait(_ semaphore: DispatchSemaphore) {
-        semaphore.wait()
     }
 
     // MARK: What a handler can do
@@ -263,15 +259,15 @@ struct DeliveryTests {
     }
 
     @Test func `cancel waits for a call on the monitor's thread`() async throws {
-        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (entered, gate) = (Locked(false), DispatchSemaphore(value: 0))
         let calls = Locked<[String]>([])
         let observation = try network.handle().observe(on: .onMonitorThread) { _ in
-            entered.signal()
+            entered.withLock { $0 = true }
             gate.wait()
             calls.withLock { $0.append("call") }
         }
-        await Task.detached { Self.wait(entered) }.value
-        DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { gate.signal() }
+        try await eventually("the call has begun") { entered.withLock { $0 } }
+        DispatchQueue(label: "gate").asyncAfter(deadline: .now() + 0.05) { gate.signal() }
         observation.cancel()
         calls.withLock { $0.append("cancelled") }
         #expect(calls.withLock { $0 } == ["call", "cancelled"])

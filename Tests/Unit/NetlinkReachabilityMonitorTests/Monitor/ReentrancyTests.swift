@@ -46,14 +46,15 @@ struct ReentrancyTests {
         let slots = (ObservationSlot<ReachabilityFlags>(), ObservationSlot<ReachabilityFlags>())
         let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let reachability = try network.handle()
+        // Queues of their own have threads of their own: these calls wait for each other.
         slots.0.keep(
-            try reachability.observe { _ in
+            try reachability.observe(on: .queue(DispatchQueue(label: "first"))) { _ in
                 first.signal()
                 second.wait()
                 slots.1.cancel()
             })
         slots.1.keep(
-            try reachability.observe { _ in
+            try reachability.observe(on: .queue(DispatchQueue(label: "second"))) { _ in
                 second.signal()
                 first.wait()
                 slots.0.cancel()
@@ -131,21 +132,19 @@ struct ReentrancyTests {
     }
 
     @Test func `cancel waits for a call that is running`() async throws {
-        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (entered, gate) = (Locked(false), DispatchSemaphore(value: 0))
         let calls = Locked<[String]>([])
-        let observation = try network.handle().observe { _ in
-            entered.signal()
+        let observation = try network.handle().observe(on: .queue(recorder.queue)) { _ in
+            entered.withLock { $0 = true }
             gate.wait()
             calls.withLock { $0.append("call") }
         }
-        await Task.detached { Self.wait(entered) }.value
-        DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { gate.signal() }
+        try await eventually("the call has begun") { entered.withLock { $0 } }
+        DispatchQueue(label: "gate").asyncAfter(deadline: .now() + 0.05) { gate.signal() }
         observation.cancel()
         calls.withLock { $0.append("cancelled") }
         #expect(calls.withLock { $0 } == ["call", "cancelled"])
     }
-
-    private static func wait(_ semaphore: DispatchSemaphore) { semaphore.wait() }
 
     @Test func `a handler can evaluate the handle`() throws {
         let reachability = try network.handle()

@@ -110,7 +110,9 @@ struct DeterminismTests {
         let network = SimulatedNetwork(.wired)
         let reachability = NetworkReachability(target: .defaultPath, source: network.source)
         let gate = DispatchSemaphore(value: 0)
-        let observation = try reachability.observe { _ in gate.wait() }
+        let observation = try reachability.observe(on: .queue(DispatchQueue(label: "gate"))) { _ in
+            gate.wait()
+        }
         let error = await #expect(throws: SimulationError.self) {
             try await network.settle(within: .milliseconds(50))
         }
