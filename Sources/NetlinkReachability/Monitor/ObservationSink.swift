@@ -123,7 +123,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
                 state.places[index].delivered = result
             } else if isChange {
                 becomeDue(index, result, &state)
-            } else if state.places[index].delivered != nil, !state.places[index].isDue {
+            } else if !selection.keepsAll, state.places[index].delivered != nil, !state.places[index].isDue {
                 // Equal to what was delivered, which is released: two values of a connection take much memory.
                 state.places[index].delivered = result
             }

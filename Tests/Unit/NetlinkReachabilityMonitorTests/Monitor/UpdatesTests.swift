@@ -223,6 +223,27 @@ struct UpdatesTests {
         #expect(await results.next(isolation: nil) == .failure(timedOut))
     }
 
+    // An evaluation with the same result passed for the delivery of the first one, and the wait went on without it.
+    @Test func `a result that a wait has not read yet is not lost when it is found again`() async throws {
+        var results = try ObservationIteration(
+            [NetworkQuery(network.handle().subject)],
+            network.source.monitor,
+            skipsFailures: false,
+            expiry: ReachabilityError(.timedOut, operation: "wait")
+        )
+        #expect(await results.next(isolation: nil) == .success([]))
+        await network.settle()
+        network.clock.advance(by: .seconds(1))
+        network.setRoute(true)
+        await network.settle()
+        for _ in 0..<2 {
+            network.clock.advance(by: .seconds(1))
+            network.notify(.settings)
+            await network.settle()
+        }
+        #expect(await results.next(isolation: nil) == .success([.reachable, .isDirect]))
+    }
+
     // A task that slept until the time-out kept its memory after the wait was cancelled.
     @Test func `a cancelled wait leaves neither a timer nor an observation behind`() async throws {
         let reachability = try network.handle()
