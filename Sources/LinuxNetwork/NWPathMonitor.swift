@@ -38,6 +38,8 @@ public final class NWPathMonitor: Sendable {
         var started: (monitor: NWPathMonitor, queue: DispatchQueue, calls: DispatchQueue)?
         /// What calls the handler; `nil` without one.
         var observation: Observation?
+        /// How often the handler was set.
+        var handlerCount = 0
         var loops: [Loop] = []
         /// The path at the end.
         var last: NWPath?
@@ -116,6 +118,7 @@ public final class NWPathMonitor: Sendable {
                 let old = (state.handler, state.observation.take())
                 // After the end there is no handler.
                 state.handler = state.last == nil ? newValue : nil
+                state.handlerCount += 1
                 return (old, state.started?.calls)
             }
             // Released without the lock.
@@ -148,34 +151,38 @@ public final class NWPathMonitor: Sendable {
     ///
     /// - Parameter queue: The queue of the handler.
     public func start(queue: DispatchQueue) {
-        guard state.withLock({ $0.started == nil && $0.last == nil }) else { return }
         let calls = DispatchQueue(label: "NWPathMonitor", attributes: .initiallyInactive, target: queue)
+        let isFirst = state.withLock { state in
+            guard state.started == nil, state.last == nil else { return false }
+            state.started = (self, queue, calls)
+            return true
+        }
         // Also a queue without calls is activated: an inactive one cannot be released.
         defer { queue.asyncAfter(deadline: .now() + Self.firstCallDelay) { calls.activate() } }
+        guard isFirst else { return }
         do {
             try observe(calls)
         } catch {
             // A monitor that cannot start has a path by Apple's name: its type has no place for an error.
-            let (handler, radios) = (pathUpdateHandler, radios)
-            calls.async { handler?(NWPath(.unknown, radios)) }
-            return
-        }
-        state.withLock { state in
-            if state.started == nil, state.last == nil { state.started = (self, queue, calls) }
+            let (handler, started) = state.withLock { ($0.handler, $0.started.take()) }
+            calls.async { [radios] in handler?(NWPath(.unknown, radios)) }
+            withExtendedLifetime(started) {}
         }
     }
 
     /// Begins to call the handler that is set, in place of the one before.
     private func observe(_ calls: DispatchQueue) throws(ReachabilityError) {
-        let (handler, radios) = (state.withLock { $0.handler }, radios)
-        let observation = try source.observe(restriction.query, on: .queue(calls)) { result in
+        let (handler, count) = state.withLock { ($0.handler, $0.handlerCount) }
+        let observation = try source.observe(restriction.query, on: .queue(calls)) { [radios] result in
             // The last path stays while it cannot be found.
             if let handler, case .success(let path) = result { handler(NWPath(path, radios)) }
         }
         let old = state.withLock { state in
-            state.last == nil ? exchange(&state.observation, with: observation) : nil
+            // Who has set another handler meanwhile observes for it.
+            guard state.last == nil, state.handlerCount == count else { return nil as Observation? }
+            return exchange(&state.observation, with: observation)
         }
-        withExtendedLifetime(old) {}
+        withExtendedLifetime((old, observation)) {}
     }
 
     /// Cancels the monitor permanently: the handler is released, and every iteration ends.

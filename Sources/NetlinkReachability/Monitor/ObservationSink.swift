@@ -162,7 +162,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         if selection.keepsAll || queries[index].event != nil {
             state.due.append((index, result))
             // Of others than events, a wait reads all at once.
-            if !selection.keepsAll, state.due.count - state.firstDue > Self.eventLimit { state.firstDue += 1 }
+            if !selection.keepsAll, state.due.count - state.firstDue > Self.eventLimit { skipDue(&state) }
         } else if !state.places[index].isDue {
             state.places[index].isDue = true
             state.due.append((index, nil))
@@ -173,14 +173,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     private func takeDue(_ state: inout State) -> Item? {
         while state.firstDue < state.due.count {
             let (index, kept) = state.due[state.firstDue]
-            state.firstDue += 1
-            if state.firstDue == state.due.count {
-                // Most of the time nothing is due, and memory of its own would be most of what a sink takes.
-                (state.due, state.firstDue) = ([], 0)
-            } else if state.firstDue == 1_024 {
-                state.due.removeFirst(state.firstDue)
-                state.firstDue = 0
-            }
+            skipDue(&state)
             state.places[index].isDue = false
             guard let result = kept ?? state.places[index].newest else { continue }
             // A result can change back before the receiver takes it.
@@ -189,6 +182,18 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             return (index, result)
         }
         return nil
+    }
+
+    /// Removes the first of those that are due.
+    private func skipDue(_ state: inout State) {
+        state.firstDue += 1
+        if state.firstDue == state.due.count {
+            // Most of the time nothing is due, and memory of its own would be most of what a sink takes.
+            (state.due, state.firstDue) = ([], 0)
+        } else if state.firstDue >= 1_024 {
+            state.due.removeFirst(state.firstDue)
+            state.firstDue = 0
+        }
     }
 
     private func isDue(_ state: State) -> Bool {
@@ -239,6 +244,12 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     ///
     /// - Returns: Whether another call is due.
     private func call() -> Bool {
+        callHandler()
+        // The handler is released here: what waits for the end of the call finds it gone.
+        return finishCall()
+    }
+
+    private func callHandler() {
         let next = state.withLock { state in
             guard case .handler(let handler, _) = state.receiver, let item = takeDue(&state) else {
                 return nil as (Handler, Item)?
@@ -247,7 +258,6 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             return (handler, item)
         }
         if let (handler, item) = next { HandlerScope.run { handler(item.index, item.result) } }
-        return finishCall()
     }
 
     private func finishCall() -> Bool {
