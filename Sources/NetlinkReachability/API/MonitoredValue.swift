@@ -14,7 +14,7 @@ public struct MonitoredValue<Value: Sendable>: Sendable {
 
 extension MonitoredValue<ReachabilityFlags> {
     /// The flags, whenever they change: see ``NetworkQuery/flags(of:options:)``.
-    public static let flags = MonitoredValue { NetworkQuery($0) }
+    public static let flags = MonitoredValue { NetworkQuery(FlagsQuery(target: $0)) }
 }
 
 extension MonitoredValue<ReachabilityReport> {

@@ -39,25 +39,27 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     ///
     /// - Throws: `ReachabilityError` if the monitor cannot run; nothing is registered then.
     init(
+        _ queries: [NetworkQuery<Value>],
         _ sink: ObservationSink<Value>,
         _ monitor: SharedMonitor,
         until deadline: MonitorInstant? = nil
     ) throws(ReachabilityError) {
-        let registrations = try sink.queries.map { (_) throws(ReachabilityError) in try monitor.join() }
+        let registrations = try queries.map { (_) throws(ReachabilityError) in try monitor.join() }
         self.sink = sink
         self.monitor = monitor
         first = registrations.first?.id
         others = registrations.dropFirst().map(\.id)
-        sink.offerFirst(monitor)
-        for (index, registration) in registrations.enumerated() {
-            if let event = sink.queries[index].event {
+        sink.offerFirst(of: queries, monitor)
+        for (index, (query, registration)) in zip(queries, registrations).enumerated() {
+            if let event = query.event {
                 registration.mailbox.post(
                     .listen(registration.id) {
                         sink.offer(.success(event($0)), index)
                         sink.deliver()
                     })
             } else {
-                registration.mailbox.post(.add(registration.id, Observation(sink, index), deadline))
+                let observation = Observation(query, sink, index)
+                registration.mailbox.post(.add(registration.id, observation, deadline))
             }
         }
     }
@@ -71,12 +73,12 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     /// It can be newer than the one that a slow handler was called with. It stays while evaluations fail. The value of
     /// an address, a path or a connection is known as soon as the observation has begun.
     public var current: Value? {
-        sink.queries.isEmpty ? nil : sink.answered(0)
+        sink.answered(0)
     }
 
     /// The latest value of each query, in their order.
     public var currentValues: [Value?] {
-        sink.queries.indices.map { sink.answered($0) }
+        sink.allAnswered
     }
 
     /// Ends the observation and releases its handler: no call comes after this returns.
@@ -103,15 +105,34 @@ extension NetworkObservation: CustomDebugStringConvertible {
 }
 
 extension ObservationSink {
-    /// Evaluates the queries in batches, except those with names, and offers their first results.
-    fileprivate func offerFirst(_ monitor: SharedMonitor) {
-        monitor.facts.evaluate(queries.indices) { index, batch in
-            if queries[index].namedTarget == nil { queries[index].kind.plan(queries[index].object, &batch) }
+    /// Evaluates queries in batches, except those with names and for events, and offers their first results.
+    fileprivate func offerFirst(of queries: [NetworkQuery<Value>], _ monitor: SharedMonitor) {
+        let evaluated = queries.indices.filter { queries[$0].namedTarget == nil && queries[$0].event == nil }
+        monitor.facts.evaluate(evaluated) { index, batch in
+            queries[index].evaluation.kind.plan(queries[index].object, &batch)
         } take: { index, batch, entries in
-            guard queries[index].namedTarget == nil, queries[index].event == nil else { return }
             let query = queries[index]
-            let outcome = query.kind.evaluate(query.object, self, index, &batch, entries, false)
+            let outcome = query.evaluation.evaluate(query.object, self, index, &batch, entries, false)
             monitor.trace?(NetworkTrace(trace(index), .beginning, isChange: outcome.isChange))
         }
+    }
+}
+
+extension Observation {
+    /// Creates the observation of a query, whose results go to a sink of the same `Value`.
+    fileprivate convenience init<Value>(
+        _ query: NetworkQuery<Value>,
+        _ sink: ObservationSink<Value>,
+        _ index: Int
+    ) {
+        self.init(
+            namedTarget: query.namedTarget,
+            readsNameservers: query.readsNameservers,
+            object: query.object,
+            plan: query.evaluation.kind.plan,
+            evaluate: query.evaluation.evaluate,
+            sink: sink,
+            index: index
+        )
     }
 }

@@ -13,9 +13,9 @@ internal import RoutingModel
 ///
 /// A query is a value: it holds no socket, and can be observed any number of times, also at the same time.
 public struct NetworkQuery<Value: Sendable>: Sendable {
-    /// What is done with the query.
-    let kind: QueryKind<Value>
-    /// The query, whose type the kind knows.
+    /// How the query is evaluated.
+    let evaluation: QueryEvaluation<Value>
+    /// The query, whose type the evaluation knows.
     let object: QueryKind<Value>.Query
     /// The target whose name the monitor resolves first; `nil` if there is no name.
     let namedTarget: MonitoredTarget?
@@ -24,11 +24,11 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
     /// Makes an element of an event; `nil` for queries that are evaluated.
     let event: (@Sendable (NetworkEvent) -> Value)?
 
-    init<Query: MonitorQuery<Value>>(
+    init<Query: ObservableQuery<Value>>(
         _ query: Query,
         event: (@Sendable (NetworkEvent) -> Value)? = nil
     ) {
-        kind = Query.kind
+        evaluation = Query.evaluation
         object = Box(query)
         namedTarget = query.namedTarget
         readsNameservers = query.readsNameservers
@@ -37,17 +37,26 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
 
     /// Creates the query whose values have an index.
     init<Element>(_ query: NetworkQuery<Element>, index: Int) where Value == (index: Int, value: Element) {
-        kind = QueryKind(query.kind, index: index)
+        evaluation = QueryEvaluation(QueryKind(query.evaluation.kind, index: index))
         object = query.object
         namedTarget = query.namedTarget
         readsNameservers = query.readsNameservers
         if let event = query.event { self.event = { (index, event($0)) } } else { event = nil }
     }
+
+    /// The query as the sink of an observation has it.
+    var observed: ObservedQuery<Value> {
+        ObservedQuery(kind: evaluation.kind, object: object, isEvent: event != nil)
+    }
 }
 
 extension NetworkQuery: CustomStringConvertible {
     /// What is observed, such as `flags of 192.0.2.1`.
-    public var description: String { kind.describe(object) }
+    public var description: String { observed.description }
+}
+
+extension FlagsQuery: ObservableQuery {
+    static let evaluation = QueryEvaluation(QueryKind(FlagsQuery.self))
 }
 
 extension NetworkQuery<ReachabilityFlags> {
@@ -63,8 +72,12 @@ extension NetworkQuery<ReachabilityFlags> {
         of target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions()
     ) -> Self {
-        Self(MonitoredTarget(target: target, options: options))
+        Self(FlagsQuery(target: MonitoredTarget(target: target, options: options)))
     }
+}
+
+extension ReportQuery: ObservableQuery {
+    static let evaluation = QueryEvaluation(QueryKind(ReportQuery.self))
 }
 
 extension NetworkQuery<ReachabilityReport> {
@@ -87,50 +100,8 @@ extension NetworkQuery<ReachabilityReport> {
     }
 }
 
-extension NetworkQuery<NetworkPath> {
-    /// The default path of this host, through interfaces of some types.
-    ///
-    /// The path follows the rules of the flags. With a restriction, it is satisfied if a socket that is bound to such
-    /// an interface can send to any address. A path that could not be found is a failure, and never an unsatisfied
-    /// path. What it cannot know: see ``NetworkPath``.
-    ///
-    /// Apple's counterpart is `NWPathMonitor`.
-    ///
-    /// - Parameters:
-    ///   - required: The only type that the path can take; `nil` for any.
-    ///   - prohibited: The types that the path must not take.
-    ///   - options: The socket whose path it is. While the interface that they name does not exist, the path is
-    ///     unsatisfied.
-    ///   - metering: Decides which interfaces are expensive or constrained.
-    /// - Returns: The query.
-    public static func path(
-        requiring required: NetworkInterface.InterfaceType? = nil,
-        prohibiting prohibited: Set<NetworkInterface.InterfaceType> = [],
-        options: ReachabilityOptions = ReachabilityOptions(),
-        metering: NetworkMetering = .unmetered
-    ) -> Self {
-        let query = PathQuery(required: required, prohibited: prohibited, options: options)
-        return Self(PathAnswer(query: query, metering: metering))
-    }
-}
-
-extension NetworkQuery<PathVerdict> {
-    /// The default path of a socket with its reason; another reason for the same path is not a change.
-    package static func pathWithReason(options: ReachabilityOptions) -> Self {
-        Self(PathQuery(options: options))
-    }
-}
-
-extension NetworkQuery<ConnectionStatus> {
-    /// What becomes of a connection.
-    ///
-    /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
-    ///
-    /// - Parameter connection: The connection; end the observation when its socket is closed.
-    /// - Returns: The query.
-    public static func status(of connection: NetworkConnection) -> Self {
-        Self(ConnectionQuery(connection: connection))
-    }
+extension EventQuery: ObservableQuery {
+    static let evaluation = QueryEvaluation(QueryKind(EventQuery.self))
 }
 
 extension NetworkQuery<NetworkEvent> {

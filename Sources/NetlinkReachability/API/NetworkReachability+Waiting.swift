@@ -40,7 +40,7 @@ extension NetworkReachability {
     ) async throws -> ReachabilityFlags {
         try Task.checkCancellation()
         if subject.name == nil {
-            let flags = try subject.answer(from: source.facts)
+            let flags = try blockingFlags()
             if condition(flags) { return flags }
         }
         let timedOut = ReachabilityError(
@@ -53,7 +53,8 @@ extension NetworkReachability {
         let isSingle = timeout != nil && deadline == nil
         // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
         var results = try ObservationIteration(
-            [NetworkQuery(subject)], source.monitor, skipsFailures: false, until: deadline, expiry: timedOut)
+            [NetworkQuery(FlagsQuery(target: subject))], source.monitor, skipsFailures: false,
+            until: deadline, expiry: timedOut)
         while let result = await results.next(isolation: #isolation) {
             switch result {
             case .success(let flags) where condition(flags): return flags

@@ -63,8 +63,9 @@ extension NetworkSource {
         _ handler: @escaping @Sendable (_ index: Int, _ result: Result<Value, ReachabilityError>) -> Void
     ) throws(ReachabilityError) -> NetworkObservation<Value> {
         let selection = ObservationSink<Value>.Selection(skipsFirst: initial == .skip)
-        let sink = ObservationSink(queries, .handler(handler, delivery), selection, work: monitor.work)
-        return try NetworkObservation(sink, monitor)
+        let sink = ObservationSink(
+            queries.map(\.observed), .handler(handler, delivery), selection, work: monitor.work)
+        return try NetworkObservation(queries, sink, monitor)
     }
 
     /// Calls a handler on the main actor with the current value of a query, and then whenever it changes.
@@ -90,7 +91,7 @@ extension NetworkSource {
     /// A query as a sequence: the current value, and then every change.
     ///
     /// ```swift
-    /// for try await event in try NetworkSource.kernel.updates(of: .events) {
+    /// for try await event in NetworkSource.kernel.updates(of: .events) {
     ///     if case .slept(let duration) = event, duration > .seconds(60) { pool.closeIdleConnections() }
     /// }
     /// ```

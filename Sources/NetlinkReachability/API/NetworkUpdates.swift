@@ -3,7 +3,7 @@
 /// An observation as a sequence: the current value, and then every change.
 ///
 /// ```swift
-/// for try await path in try NetworkSource.kernel.updates(of: .path()).skippingFailures {
+/// for try await path in NetworkSource.kernel.updates(of: .path()).skippingFailures {
 ///     print(path)
 /// }
 /// ```

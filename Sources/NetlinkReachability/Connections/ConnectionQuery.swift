@@ -6,10 +6,6 @@ internal import RoutingModel
 ///
 /// About an MPTCP connection there are these two for each subflow.
 struct ConnectionQuery: MonitorQuery, Hashable {
-    typealias Answer = ConnectionStatus
-
-    static let kind = QueryKind<ConnectionStatus>(ConnectionQuery.self)
-
     let connection: NetworkConnection
 
     var description: String { "status of \(connection)" }

@@ -4,8 +4,6 @@
 protocol MonitorQuery<Answer>: Sendable {
     associatedtype Answer: Sendable
 
-    /// What is done with queries of this type, as a constant.
-    static var kind: QueryKind<Answer> { get }
     /// What is evaluated, in words.
     var description: String { get }
     /// The target whose name the monitor resolves first; `nil` if there is no name.
@@ -42,10 +40,6 @@ extension MonitorQuery {
 
 /// The query for events, which come of themselves: nothing is evaluated.
 struct EventQuery: MonitorQuery {
-    typealias Answer = NetworkEvent
-
-    static let kind = QueryKind<NetworkEvent>(EventQuery.self)
-
     var description: String { "events" }
 
     func areSame(_ one: NetworkEvent, _ other: NetworkEvent) -> Bool { false }

@@ -4,7 +4,7 @@
 ///
 /// Every kind of query takes the same path from the beginning to the delivery:
 ///
-///     NetworkQuery         what is evaluated: MonitoredTarget, ReportQuery, PathQuery, ConnectionQuery
+///     NetworkQuery         what is evaluated: FlagsQuery, ReportQuery, PathQuery, ConnectionQuery
 ///     NetworkObservation   joins the SharedMonitor, evaluates once on the caller's thread
 ///     MonitorMailbox       carries the query to the monitor's thread
 ///     MonitorState         decides when to evaluate it again
@@ -17,51 +17,53 @@ final class Observation: Sendable {
     /// Whether the answer depends on which name servers are configured.
     let readsNameservers: Bool
     private let object: any AnyObject & Sendable
-    private let planned: @Sendable (any AnyObject & Sendable, inout EvaluationBatch) -> Void
-    private let evaluated:
-        @Sendable (any AnyObject & Sendable, AnyObject, Int, inout EvaluationBatch, Range<Int>, Bool) ->
-            Outcome
+    private let plan: Plan
+    private let evaluate: Evaluate
     /// Where the results go.
     private let sink: any ResultSink
     private let index: Int
 
-    /// Whether a result is delivered, and the error.
-    typealias Outcome = (isChange: Bool, error: ReachabilityError?)
+    typealias Plan = @Sendable (any AnyObject & Sendable, inout EvaluationBatch) -> Void
+    /// See ``QueryEvaluation/Evaluate``.
+    typealias Evaluate =
+        @Sendable (any AnyObject & Sendable, any ResultSink, Int, inout EvaluationBatch, Range<Int>, Bool) ->
+        EvaluationOutcome
 
-    init<Value>(_ sink: ObservationSink<Value>, _ index: Int) {
-        namedTarget = sink.queries[index].namedTarget
-        readsNameservers = sink.queries[index].readsNameservers
-        object = sink.queries[index].object
-        planned = sink.queries[index].kind.plan
-        evaluated = sink.queries[index].kind.evaluate
-        (self.sink, self.index) = (sink, index)
+    init(
+        namedTarget: MonitoredTarget?,
+        readsNameservers: Bool,
+        object: any AnyObject & Sendable,
+        plan: @escaping Plan,
+        evaluate: @escaping Evaluate,
+        sink: any ResultSink,
+        index: Int
+    ) {
+        self.namedTarget = namedTarget
+        self.readsNameservers = readsNameservers
+        self.object = object
+        self.plan = plan
+        self.evaluate = evaluate
+        self.sink = sink
+        self.index = index
     }
 
     /// Adds what has to be asked to a batch.
-    func plan(_ batch: inout EvaluationBatch) { planned(object, &batch) }
+    func plan(_ batch: inout EvaluationBatch) { plan(object, &batch) }
 
-    /// Answers the query from a batch that was run, and offers the result: see ``QueryKind/evaluate``.
-    func evaluate(_ batch: inout EvaluationBatch, _ entries: Range<Int>, _ onlyChanges: Bool) -> Outcome {
-        evaluated(object, sink, index, &batch, entries, onlyChanges)
+    /// Answers the query from a batch that was run, and offers the result: see ``QueryEvaluation/evaluate``.
+    func evaluate(_ batch: inout EvaluationBatch, _ entries: Range<Int>, _ onlyChanges: Bool)
+        -> EvaluationOutcome
+    {
+        evaluate(object, sink, index, &batch, entries, onlyChanges)
     }
 
-    /// Offers a failure; returns whether it is delivered.
+    // What the sink does, for this query.
+
     func fail(_ error: ReachabilityError) -> Bool { sink.fail(error, index) }
 
-    /// Calls a handler that is to be called on the monitor's thread with what is due.
     func deliver() { sink.deliver() }
 
-    /// The observation's time-out has passed.
     func expire() { sink.expire() }
 
-    /// The query and its newest result, for a trace.
     func trace() -> (query: String, result: String) { sink.trace(index) }
-}
-
-/// The results of an observation, whatever their type.
-protocol ResultSink: AnyObject, Sendable {
-    func fail(_ error: ReachabilityError, _ index: Int) -> Bool
-    func deliver()
-    func expire()
-    func trace(_ index: Int) -> (query: String, result: String)
 }

@@ -58,7 +58,10 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         var waiting: [DispatchSemaphore] = []
     }
 
-    let queries: [NetworkQuery<Value>]
+    /// How many events wait for a slow receiver, which gets the oldest first.
+    private static var eventLimit: Int { 256 }
+
+    private let queries: [ObservedQuery<Value>]
     private let selection: Selection
     /// Whether the handler is called on the monitor's thread.
     private let isOnThread: Bool
@@ -66,7 +69,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     private let state: Locked<State>
 
     init(
-        _ queries: [NetworkQuery<Value>],
+        _ queries: [ObservedQuery<Value>],
         _ receiver: Receiver,
         _ selection: Selection,
         work: InFlightCounter?
@@ -78,15 +81,20 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         state = Locked(State(receiver: receiver, places: Array(repeating: Place(), count: queries.count)))
     }
 
-    /// How many events wait for a slow receiver, which gets the oldest first.
-    private static var eventLimit: Int { 256 }
-
-    /// The last answer to a query; `nil` before the first one, and after the end.
+    /// The last answer to a query; `nil` before the first one, without such a query, and after the end.
     func answered(_ index: Int) -> Value? {
-        state.withLock { $0.receiver == nil ? nil : $0.places[index].answered }
+        state.withLock { state in
+            state.receiver == nil || index >= state.places.count ? nil : state.places[index].answered
+        }
     }
 
-    /// A query and its newest result, in words.
+    /// The last answer to each query.
+    var allAnswered: [Value?] {
+        state.withLock { state in
+            state.places.map { state.receiver == nil ? nil : $0.answered }
+        }
+    }
+
     func trace(_ index: Int) -> (query: String, result: String) {
         let newest = state.withLock { $0.places[index].newest }
         let result =
@@ -99,8 +107,8 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         return (queries[index].description, result)
     }
 
-    private func areSame(_ index: Int) -> (Value, Value) -> Bool {
-        { self.queries[index].kind.areSame(self.queries[index].object, $0, $1) }
+    private func isSame(_ result: Outcome, as other: Outcome?, _ index: Int) -> Bool {
+        result.isSame(as: other) { queries[index].areSame($0, $1) }
     }
 
     // MARK: Results
@@ -115,7 +123,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             guard state.receiver != nil, answer != nil || !selection.skipsFailures else {
                 return (false, nil as Receiver?)
             }
-            let isChange = !result.isSame(as: state.places[index].newest, areSame(index))
+            let isChange = !isSame(result, as: state.places[index].newest, index)
             state.places[index].newest = result
             let isSkipped = selection.skipsFirst && answer != nil && state.places[index].answered == nil
             if let answer { state.places[index].answered = answer }
@@ -134,11 +142,11 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     /// Takes the result of an evaluation; with `onlyChanges`, an answer that equals the last one is dropped.
-    func take(_ result: Outcome, _ index: Int, _ onlyChanges: Bool) -> Observation.Outcome {
+    func take(_ result: Outcome, _ index: Int, _ onlyChanges: Bool) -> EvaluationOutcome {
         switch result {
         case .failure(let error): return (offer(result, index), error)
         case .success(let answer):
-            if onlyChanges, let last = answered(index), areSame(index)(answer, last) {
+            if onlyChanges, let last = answered(index), queries[index].areSame(answer, last) {
                 return (false, nil)
             }
             return (offer(result, index), nil)
@@ -149,7 +157,6 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         offer(.failure(error), index)
     }
 
-    /// Delivers the error of an observation whose time is over.
     func expire() {
         let woken = state.withLock { state in
             if let expiry = selection.expiry { state.due.append((0, .failure(expiry))) }
@@ -159,7 +166,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     private func becomeDue(_ index: Int, _ result: Outcome, _ state: inout State) {
-        if selection.keepsAll || queries[index].event != nil {
+        if selection.keepsAll || queries[index].isEvent {
             state.due.append((index, result))
             // Of others than events, a wait reads all at once.
             if !selection.keepsAll, state.due.count - state.firstDue > Self.eventLimit { skipDue(&state) }
@@ -177,7 +184,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             state.places[index].isDue = false
             guard let result = kept ?? state.places[index].newest else { continue }
             // A result can change back before the receiver takes it.
-            if result.isSame(as: state.places[index].delivered, areSame(index)) { continue }
+            if isSame(result, as: state.places[index].delivered, index) { continue }
             state.places[index].delivered = result
             return (index, result)
         }
@@ -219,7 +226,6 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
     }
 
-    /// Calls a handler that is to be called on the monitor's thread with what is due.
     func deliver() {
         guard isOnThread else { return }
         while call() {}

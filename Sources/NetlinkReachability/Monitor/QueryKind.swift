@@ -2,14 +2,13 @@
 
 internal import RoutingModel
 
-/// What is done with the queries of one type, made once where that type is known.
+/// What can be done with the queries of one type, made once where that type is known.
 ///
-/// A query in a ``NetworkQuery`` is an object whose type only its kind knows: with closures of its own, each of 100,000
+/// A query under observation is an object whose type only its kind knows: with closures of its own, each of 100,000
 /// queries would take a third more memory. Called through a protocol, the code of a generic class looks up types in the
 /// runtime, which takes longer than an evaluation.
 ///
-/// The casts are safe because only ``NetworkQuery`` pairs a kind with an object, and only with a box of its type, and
-/// because an ``Observation`` passes on the sink of the same `Value`.
+/// The cast is safe because a kind is paired with an object where both have the same type only: in ``NetworkQuery``.
 final class QueryKind<Value: Sendable>: Sendable {
     typealias Query = any AnyObject & Sendable
 
@@ -21,13 +20,6 @@ final class QueryKind<Value: Sendable>: Sendable {
     let plan: @Sendable (Query, inout EvaluationBatch) -> Void
     /// Answers from a batch that was run, with what ``plan`` added to it.
     let answer: @Sendable (Query, inout EvaluationBatch, Range<Int>) throws(ReachabilityError) -> Value
-    /// Does the same, and offers the result to the sink of an observation.
-    ///
-    /// The last parameter is whether an answer that equals the last one is dropped. A name whose resolver cannot run
-    /// needs that: the answer about the addresses from before does not end that failure.
-    let evaluate:
-        @Sendable (Query, _ sink: AnyObject, _ index: Int, inout EvaluationBatch, Range<Int>, Bool) ->
-            Observation.Outcome
 
     init<Base: MonitorQuery<Value>>(_ type: Base.Type) {
         @Sendable func query(_ object: Query) -> Base { unsafeDowncast(object, to: Box<Base>.self).value }
@@ -36,12 +28,6 @@ final class QueryKind<Value: Sendable>: Sendable {
         plan = { query($0).plan(&$1) }
         answer = { (object, batch, entries) throws(ReachabilityError) in
             try query(object).answer(from: &batch, entries)
-        }
-        evaluate = { (object, sink, index, batch, entries, onlyChanges) in
-            let result = Result { () throws(ReachabilityError) in
-                try query(object).answer(from: &batch, entries)
-            }
-            return unsafeDowncast(sink, to: ObservationSink<Value>.self).take(result, index, onlyChanges)
         }
     }
 
@@ -53,11 +39,17 @@ final class QueryKind<Value: Sendable>: Sendable {
         answer = { (object, batch, entries) throws(ReachabilityError) in
             (index, try kind.answer(object, &batch, entries))
         }
-        evaluate = { (object, sink, place, batch, entries, onlyChanges) in
-            let result = Result { () throws(ReachabilityError) in
-                (index: index, value: try kind.answer(object, &batch, entries))
-            }
-            return unsafeDowncast(sink, to: ObservationSink<Value>.self).take(result, place, onlyChanges)
-        }
     }
+}
+
+/// A query as the sink of an observation has it.
+struct ObservedQuery<Value: Sendable>: Sendable {
+    let kind: QueryKind<Value>
+    let object: QueryKind<Value>.Query
+    /// Whether its results are events, each of which is delivered.
+    let isEvent: Bool
+
+    var description: String { kind.describe(object) }
+
+    func areSame(_ one: Value, _ other: Value) -> Bool { kind.areSame(object, one, other) }
 }

@@ -3,14 +3,6 @@
 internal import Glibc
 internal import RoutingModel
 
-/// A path with the reason of its flags.
-package struct PathVerdict: Hashable, Sendable {
-    /// The path, with costs that the kernel knows only.
-    package var path: NetworkPath
-    /// The reason of the default path's flags.
-    package var reason: ReachabilityReason
-}
-
 // The default path is found with the queries and rules that its flags come from.
 //
 // The queries for the default path are asked once, and once more for each interface that is up, for a socket that is

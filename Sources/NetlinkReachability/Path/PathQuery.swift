@@ -2,10 +2,6 @@
 
 /// The query for the default path of a socket, through interfaces of some types.
 struct PathQuery: MonitorQuery, Hashable {
-    typealias Answer = PathVerdict
-
-    static let kind = QueryKind<PathVerdict>(PathQuery.self)
-
     /// The only type of interface that the path can take; `nil` for any.
     var required: NetworkInterface.InterfaceType?
     /// The types that the path must not take.
@@ -34,10 +30,6 @@ struct PathQuery: MonitorQuery, Hashable {
 
 /// The query for the default path with the costs of its interfaces.
 struct PathAnswer: MonitorQuery {
-    typealias Answer = NetworkPath
-
-    static let kind = QueryKind<NetworkPath>(PathAnswer.self)
-
     let query: PathQuery
     let metering: NetworkMetering
 

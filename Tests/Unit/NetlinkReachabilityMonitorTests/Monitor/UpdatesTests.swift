@@ -208,7 +208,7 @@ struct UpdatesTests {
         let monitor = network.source.monitor
         let timedOut = ReachabilityError(.timedOut, operation: "wait")
         var results = try ObservationIteration(
-            [NetworkQuery(network.handle().subject)],
+            [.flags(of: network.handle().target)],
             monitor,
             skipsFailures: false,
             until: monitor.clock.now + .seconds(3),
@@ -226,7 +226,7 @@ struct UpdatesTests {
     // An evaluation with the same result passed for the delivery of the first one, and the wait went on without it.
     @Test func `a result that a wait has not read yet is not lost when it is found again`() async throws {
         var results = try ObservationIteration(
-            [NetworkQuery(network.handle().subject)],
+            [.flags(of: network.handle().target)],
             network.source.monitor,
             skipsFailures: false,
             expiry: ReachabilityError(.timedOut, operation: "wait")

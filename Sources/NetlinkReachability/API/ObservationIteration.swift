@@ -28,8 +28,9 @@ struct ObservationIteration<Value: Sendable> {
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let selection = ObservationSink<Value>.Selection(
             skipsFailures: skipsFailures, keepsAll: expiry != nil, expiry: expiry)
-        sink = ObservationSink(queries, .iteration(continuation, tracker), selection, work: monitor.work)
-        observation = try NetworkObservation(sink, monitor, until: deadline)
+        sink = ObservationSink(
+            queries.map(\.observed), .iteration(continuation, tracker), selection, work: monitor.work)
+        observation = try NetworkObservation(queries, sink, monitor, until: deadline)
         continuation.onTermination = { [weak observation] _ in observation?.end(waits: false) }
         self.tracker = tracker
         wakes = stream.makeAsyncIterator()
