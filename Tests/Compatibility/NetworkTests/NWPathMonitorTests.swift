@@ -180,6 +180,53 @@ struct NWPathMonitorTests {
         monitor.cancel()
     }
 
+    @Test func `a monitor that cannot start has an unsatisfied path, and can be started again`() async {
+        let isBroken = Locked(true)
+        let source = NetworkSource(
+            routing: host.routing,
+            resolver: ScriptedResolver(),
+            changes: { () throws(ReachabilityError) in
+                if isBroken.withLock({ $0 }) { throw ReachabilityError(operation: "open", number: 24) }
+                return try SimulatedFeeds().open()
+            }
+        )
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        let monitor = NWPathMonitor(source: source)
+        let (paths, continuation) = AsyncStream.makeStream(of: NWPath.self)
+        monitor.pathUpdateHandler = { path in continuation.yield(path) }
+        monitor.start(queue: DispatchQueue(label: "paths"))
+        var iterator = paths.makeAsyncIterator()
+        #expect(await iterator.next()?.status == .unsatisfied)
+        #expect(monitor.queue == nil)
+        isBroken.withLock { $0 = false }
+        monitor.start(queue: DispatchQueue(label: "paths"))
+        #expect(await iterator.next()?.status == .satisfied)
+        #expect(monitor.queue != nil)
+        monitor.cancel()
+    }
+
+    @Test func `a handler that is set after the start gets the current path, and the one before no more`()
+        async
+    {
+        let monitor = makeMonitor()
+        let queue = DispatchQueue(label: "paths")
+        monitor.start(queue: queue)
+        let (before, beforeContinuation) = AsyncStream.makeStream(of: NWPath.self)
+        monitor.pathUpdateHandler = { path in beforeContinuation.yield(path) }
+        var first = before.makeAsyncIterator()
+        #expect(await first.next()?.status == .unsatisfied)
+        let (after, continuation) = AsyncStream.makeStream(of: NWPath.self)
+        monitor.pathUpdateHandler = { path in continuation.yield(path) }
+        var second = after.makeAsyncIterator()
+        #expect(await second.next()?.status == .unsatisfied)
+        await host.settle()
+        host.setDefault(2, via: IPAddress(192, 0, 2, 254))
+        #expect(await second.next()?.status == .satisfied)
+        beforeContinuation.finish()
+        #expect(await first.next() == nil)
+        monitor.cancel()
+    }
+
     @Test func `the description of a monitor has its path`() {
         let monitor = makeMonitor()
         #expect("\(monitor)" == "NWPathMonitor(unsatisfied)")

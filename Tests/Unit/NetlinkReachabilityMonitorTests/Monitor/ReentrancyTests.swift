@@ -131,10 +131,12 @@ struct ReentrancyTests {
         #expect(observation.current == nil)
     }
 
-    @Test func `cancel waits for a call that is running`() async throws {
+    @Test(arguments: [false, true])
+    func `cancel waits for a call that is running, wherever it runs`(onMonitorThread: Bool) async throws {
         let (entered, gate) = (Locked(false), DispatchSemaphore(value: 0))
         let calls = Locked<[String]>([])
-        let observation = try network.handle().observe(on: .queue(recorder.queue)) { _ in
+        let delivery = onMonitorThread ? CallbackDelivery.onMonitorThread : .queue(recorder.queue)
+        let observation = try network.handle().observe(on: delivery) { _ in
             entered.withLock { $0 = true }
             gate.wait()
             calls.withLock { $0.append("call") }

@@ -19,7 +19,7 @@ struct ResourceTests {
 
     @Test func `the same holds for the live kernel`() async {
         await #expect(processExitsWith: .success) {
-            let source = try NetworkSource.kernel
+            let source = NetworkSource.kernel
             _ = try await NetworkReachability(target: .defaultPath, source: source).flags()
             let sockets = ProcessResources.descriptors(beginning: "socket:")
             let events = ProcessResources.descriptors(beginning: "anon_inode:[eventfd]")

@@ -131,6 +131,16 @@ struct TraceTests {
         for cancel in [flags.cancel, path.cancel, report.cancel, status.cancel] { cancel() }
     }
 
+    @Test func `a traced source that gets another resolver is still traced`() async throws {
+        let other = source.resolving(with: BlockingResolver { _, _, _ in .notFound })
+        let observation = try other.observe(.flags()) { _ in }
+        await other.monitor.settle()
+        let lines = take()
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.hasPrefix("flags of ") && $0.hasSuffix("after the beginning)") })
+        observation.cancel()
+    }
+
     @Test func `only what is observed through the traced source is traced`() async throws {
         let observation = try network.handle().observe { _ in }
         await network.source.monitor.settle()

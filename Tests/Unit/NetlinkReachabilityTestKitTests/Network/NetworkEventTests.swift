@@ -49,6 +49,20 @@ struct NetworkEventTests {
         }
     }
 
+    @Test func `an iteration that is slower gets the last 256 events`() async throws {
+        var events = network.source.updates(of: .events).makeAsyncIterator()
+        try await network.settle()
+        for seconds in 1...300 {
+            network.sleepMachine(for: .seconds(seconds))
+            try await network.settle()
+        }
+        for seconds in 45...300 {
+            #expect(try await events.next() == .slept(.seconds(seconds)))
+        }
+        network.notifyResolverChange()
+        #expect(try await events.next() == .resolverConfigurationChanged)
+    }
+
     @Test func `an iteration ends when its task is cancelled, and the monitor's thread with the last one`()
         async throws
     {
