@@ -21,15 +21,15 @@ enum HandleSubject: Sendable {
     static func named(_ text: String) throws(ReachabilityError) -> HandleSubject {
         if text.isLocalhost, !text.hasPrefix(".") { return .thisHost }
         let target = try ReachabilityTarget.host(text)
-        guard case .host = target.kind else { return .address(try handle(target)) }
+        guard case .host = target.kind else { return .address(handle(target)) }
         var options = ReachabilityOptions()
         options.resolutionTimeout = resolutionTimeout
-        return .name(try handle(target, options), meanwhile: try handle(.defaultPath))
+        return .name(handle(target, options), meanwhile: handle(.defaultPath))
     }
 
     /// Creates a subject from an address.
-    static func at(_ address: IPAddress) throws(ReachabilityError) -> HandleSubject {
-        .address(try handle(.address(address)))
+    static func at(_ address: IPAddress) -> HandleSubject {
+        .address(handle(.address(address)))
     }
 
     /// Creates a subject from a local address, a remote address, or both.
@@ -37,13 +37,13 @@ enum HandleSubject: Sendable {
     {
         switch (local, remote) {
         case (let local?, let remote?):
-            return .address(try handle(.pair(local: local, remote: remote)))
+            return .address(handle(try .pair(local: local, remote: remote)))
         case (nil, let remote?):
-            return try .at(remote)
+            return .at(remote)
         case (let local?, nil):
             var options = ReachabilityOptions()
             options.sourceAddress = local
-            return .address(try handle(.defaultPath, options))
+            return .address(handle(.defaultPath, options))
         case (nil, nil):
             throw ReachabilityError(
                 .invalidAddress, operation: "pair two addresses", message: "give one address at least")
@@ -53,7 +53,7 @@ enum HandleSubject: Sendable {
     private static func handle(
         _ target: ReachabilityTarget,
         _ options: ReachabilityOptions = ReachabilityOptions()
-    ) throws(ReachabilityError) -> NetworkReachability {
+    ) -> NetworkReachability {
         NetworkReachability(target: target, options: options, source: NetworkInUse.source)
     }
 }

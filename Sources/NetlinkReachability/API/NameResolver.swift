@@ -23,7 +23,7 @@ internal import SystemSupport
 ///     }
 /// }
 ///
-/// let source = try NetworkSource.kernel.resolving(with: Registry(client: client))
+/// let source = NetworkSource.kernel.resolving(with: Registry(client: client))
 /// let reachability = try NetworkReachability(host: "db.internal", source: source)
 /// ```
 ///

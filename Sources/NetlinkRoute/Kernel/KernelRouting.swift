@@ -7,8 +7,8 @@ internal import SystemSupport
 
 /// The live kernel of one network namespace.
 ///
-/// Any number of threads may use it: each request takes a socket from a small pool. The sockets stay in the
-/// namespace in which the first was opened. Use them on one side of a `fork()` only, unless it calls `exec()`.
+/// Any number of threads may use it: each request takes a socket from a small pool. The sockets belong to the
+/// namespace of the thread that creates this. Use them on one side of a `fork()` only, unless it calls `exec()`.
 package final class KernelRouting: Sendable {
     /// The number of idle sockets that stay open.
     ///

@@ -72,7 +72,7 @@ struct Path: NetflagsCommand {
         var observation: NetworkObservation<PathVerdict>?
         defer { observation?.cancel() }
         var isFirst = true
-        while observation == nil {
+        while true {
             do {
                 observation = try NetworkSource.kernel
                     .observe(.pathWithReason(options: options), on: .queue(queue)) { result in

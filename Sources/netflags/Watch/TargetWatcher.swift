@@ -14,7 +14,7 @@ final class TargetWatcher {
     /// The time after which a name counts as not resolved yet, in milliseconds.
     private static let resolutionGrace: Int32 = 100
 
-    private typealias Watched = (index: Int, handle: NetworkReachability)
+    private typealias Watched = (index: Int, target: ReachabilityTarget)
     private typealias Observation = NetworkObservation<ReachabilityReport>
 
     private let options: ReachabilityOptions
@@ -22,7 +22,6 @@ final class TargetWatcher {
     private let changes: ReachabilityReport.Change
     /// Takes the results; one that ends the run ends ``wait(for:until:)``.
     let handler: @Sendable (Int, Answer?) -> Void
-    private let source = NetworkSource.kernel
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
     private var observations: [Observation] = []
@@ -65,11 +64,10 @@ final class TargetWatcher {
     ///
     /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:until:)`` tries it again.
     func add(_ target: ReachabilityTarget, at index: Int) throws(ReachabilityError) {
-        let watched = (index, NetworkReachability(target: target, options: options, source: source))
         do {
-            try observe(watched)
+            try observe((index, target))
         } catch {
-            failed.append(watched)
+            failed.append((index, target))
             throw error
         }
     }
@@ -79,11 +77,11 @@ final class TargetWatcher {
 
     private func observe(_ watched: Watched) throws(ReachabilityError) {
         let (handler, index) = (handler, watched.index)
-        let observation = try watched.handle.observe(
-            .reports(detail, onChangeOf: changes), on: .queue(queue)
-        ) { result in handler(index, result) }
+        let query = NetworkQuery.reports(
+            on: watched.target, options: options, detail, onChangeOf: changes)
+        let observation = try NetworkSource.kernel.observe(query, on: .queue(queue)) { handler(index, $0) }
         observations.append(observation)
-        if watched.handle.target.isName { unresolved.append((index, observation)) }
+        if watched.target.isName { unresolved.append((index, observation)) }
     }
 
     // MARK: Waiting
