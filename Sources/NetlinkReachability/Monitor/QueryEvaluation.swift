@@ -2,8 +2,8 @@
 
 /// How the queries of one kind are evaluated for an observation.
 ///
-/// The closure is made where the type of the values is known, as those of ``QueryKind`` are. Its cast is safe because an
-/// ``Observation`` passes on the sink that it was made with, of the same `Value`.
+/// The closure is made where the type of the values is known, as those of ``QueryKind`` are. Its cast is safe because
+/// an ``Observation`` passes on the sink that it was made with, of the same `Value`.
 final class QueryEvaluation<Value: Sendable>: Sendable {
     /// Answers a query from a batch that was run, and offers the result to the sink of an observation.
     ///
