@@ -74,10 +74,11 @@ final class LookupThreads: Sendable {
             return {}
         }
         let request = Request(call, timeout, completion)
+        submit(request)
+        // After it waits or has a thread: a timer that fires earlier would take it for one that had a thread.
         request.setTimer { [weak self, weak request] in
             if let self, let request { expire(request) }
         }
-        submit(request)
         return { [self] in
             _ = withdraw(request)
             request.end(nil)
@@ -185,6 +186,7 @@ extension LookupThreads {
         /// Calls a handler at the deadline, unless the request has ended.
         func setTimer(_ handler: @escaping @Sendable () -> Void) {
             timer.withLock { timer in
+                guard completion.withLock({ $0 != nil }) else { return }
                 let source = DispatchSource.makeTimerSource(queue: LookupThreads.timers)
                 source.setEventHandler(handler: handler)
                 source.schedule(deadline: deadline)

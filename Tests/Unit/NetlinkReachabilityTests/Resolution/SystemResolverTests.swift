@@ -184,6 +184,25 @@ struct SystemResolverTests {
         #expect(call.count == LookupThreads.limit)
     }
 
+    /// The timer could fire before the name waited: the result was "not resolved in time", and the name stayed.
+    @Test func `a name whose time is over as soon as it waits is an error`() async throws {
+        let call = HangingCall()
+        let resolver = SystemResolver { _, _ in call.run() }
+        try hang(resolver)
+        let results = Locked<[ResolvedName]>([])
+        for _ in 0..<1_000 {
+            _ = resolver.begin("more.example", families: .all, timeout: .nanoseconds(1), countedBy: nil) {
+                result in
+                results.withLock { $0.append(result) }
+            }
+        }
+        try await eventually("each has its result") { results.withLock { $0.count } == 1_000 }
+        #expect(results.withLock { $0.filter { (try? $0.get()) != nil } } == [])
+        #expect(resolver.threads.waitingCount == 0)
+        call.letGo(LookupThreads.limit)
+        try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
+    }
+
     @Test func `a name that is no longer wanted does not wait for a call`() async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
