@@ -123,7 +123,7 @@ struct baseline_watch {
 
 static int ask(const baseline_watch *watch) {
     return watch->local ? baseline_connection(watch->questions, watch->local, watch->address)
-                        : baseline_route(watch->questions, watch->address, true);
+                        : baseline_packets(watch->questions, watch->address, 0, 1, 1);
 }
 
 static void *watch(void *context) {

@@ -124,21 +124,26 @@ int baseline_connection(int descriptor, uint32_t local, uint32_t address) {
     return own < 0 ? own : present < 0 ? present : present << 16 | (entry >= 0 && new > 0 ? new : 0);
 }
 
-int baseline_routes_together(int descriptor, uint32_t address, uint32_t step, bool wants_entry, int count) {
-    lookup requests[64];
+int baseline_packets(int descriptor, uint32_t address, uint32_t step, int width, int count) {
+    enum { LARGEST = 32 };
+    lookup requests[2 * LARGEST];
     int answer = 0;
     for (int asked = 0; asked < count && answer >= 0;) {
-        int width = count - asked < 64 ? count - asked : 64;
-        for (int i = 0; i < width; i++) {
-            requests[i] = lookup_of(address + step * (uint32_t)(asked + i), wants_entry);
+        int rest = count - asked;
+        int addresses = rest < width ? rest : width;
+        addresses = addresses < LARGEST ? addresses : LARGEST;
+        for (int i = 0; i < addresses; i++) {
+            uint32_t destination = address + step * (uint32_t)(asked + i);
+            requests[2 * i] = lookup_of(destination, true);
+            requests[2 * i + 1] = lookup_of(destination, false);
         }
-        if (send(descriptor, requests, (size_t)width * sizeof(lookup), 0) < 0) {
+        if (send(descriptor, requests, 2 * (size_t)addresses * sizeof(lookup), 0) < 0) {
             return -errno;
         }
-        for (int i = 0; i < width && answer >= 0; i++) {
+        for (int i = 0; i < 2 * addresses && answer >= 0; i++) {
             answer = read_answer(descriptor);
         }
-        asked += width;
+        asked += addresses;
     }
     return answer;
 }

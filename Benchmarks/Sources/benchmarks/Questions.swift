@@ -46,8 +46,8 @@ struct Questions {
     }
 
     private func flags(_ question: String, _ address: UInt32) throws {
-        let theirs = Side("C RTM_GETROUTE, FIB_MATCH") { [host] count in
-            try checked("RTM_GETROUTE", baseline_routes(host.socket, address, true, Int32(count)))
+        let theirs = Side("C, 2 RTM_GETROUTE in a send") { [host] count in
+            try checked("RTM_GETROUTE", baseline_packets(host.socket, address, 0, 1, Int32(count)))
         }
         try Duel(question: question, ours: try Self.flags(address), theirs: theirs, goal: .flags).run()
     }
@@ -57,8 +57,8 @@ struct Questions {
         let ours = Side("flags(of:)") { count in
             keep(try source.flags(of: Array(repeating: IPAddress(v4: address), count: count)))
         }
-        let theirs = Side("C RTM_GETROUTE, FIB_MATCH, 64 a send") { [host] count in
-            try checked("RTM_GETROUTE", baseline_routes_together(host.socket, address, 0, true, Int32(count)))
+        let theirs = Side("C, 2 RTM_GETROUTE each, 64 a send") { [host] count in
+            try checked("RTM_GETROUTE", baseline_packets(host.socket, address, 0, 32, Int32(count)))
         }
         try Duel(
             question: question, ours: ours, theirs: theirs, goal: .manyFlags, batch: count,
@@ -71,12 +71,8 @@ struct Questions {
         let (source, count) = (NetworkSource.kernel, 64)
         let addresses = (0..<UInt32(count)).map { IPAddress(v4: Host.behind + $0) }
         let ours = Side("ordered(_:), 64 addresses") { _ in keep(try source.ordered(addresses)) }
-        let theirs = Side("C, 2 RTM_GETROUTE, 64 a send") { [host] count in
-            for wantsEntry in [false, true] {
-                try checked(
-                    "RTM_GETROUTE",
-                    baseline_routes_together(host.socket, Host.behind, 1, wantsEntry, Int32(count)))
-            }
+        let theirs = Side("C, 2 RTM_GETROUTE each, 64 a send") { [host] count in
+            try checked("RTM_GETROUTE", baseline_packets(host.socket, Host.behind, 1, 32, Int32(count)))
         }
         try Duel(
             question: "which address first", ours: ours, theirs: theirs, goal: .ordered, batch: count

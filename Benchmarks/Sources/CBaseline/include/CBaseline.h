@@ -33,9 +33,9 @@ int baseline_connection(int descriptor, uint32_t local, uint32_t address);
 /* `count` round trips, one after the other; stops at the first that fails. Returns the last answer. */
 int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count);
 
-/* `count` questions, 64 in one send, each for an address that is `step` above that of the one before; their answers
- * are read one by one. Returns the last answer. */
-int baseline_routes_together(int descriptor, uint32_t address, uint32_t step, bool wants_entry, int count);
+/* `count` packets, up to 32 in one send, each to an address that is `step` above that of the one before. Each is two
+ * questions, the entry and the route of the packet itself; their answers are read one by one. Returns the last answer. */
+int baseline_packets(int descriptor, uint32_t address, uint32_t step, int width, int count);
 
 /* RTM_GETLINK for an interface without its statistics, `count` times. Returns 0. */
 int baseline_links(int descriptor, int index, int count);

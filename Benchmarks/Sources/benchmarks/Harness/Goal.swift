@@ -19,20 +19,22 @@ struct Goal {
 extension Goal {
     // MARK: Library calls
 
-    /// `flags()`, against the round trip in C with the same question.
-    static let flags = atMost(1.35)
+    /// `flags()`, against the round trip in C with the same two questions.
+    static let flags = atMost(1.4)
     /// `report()`, against two round trips and one question about a link.
     static let report = atMost(1.1)
     /// `flags(of:)`, against the pipelined loop of the same width in C.
     static let manyFlags = atMost(1.5)
 
     /// `ordered(_:)` of 64 addresses, against the same two questions about each in C.
-    static let ordered = atMost(1.5)
+    static let ordered = atMost(1.6)
 
     // MARK: The monitor
 
     /// Event to callback on a dispatch queue, against a loop in C that calls on a dispatch queue.
-    static let callbackOnQueue = atMost(1.3)
+    static let callbackOnQueue = atMost(1.5)
+    /// The same for a connection, against four questions in one send.
+    static let connectionCallback = atMost(1.8)
     /// The memory of each of 100,000 started handles, in bytes.
     static let handleMemory = atMost(1_024)
     /// A change that touches 100,000 handles, against the same questions pipelined in C.
@@ -41,13 +43,13 @@ extension Goal {
     // MARK: Snapshots and replays
 
     /// Lookups of random addresses, against the kernel's.
-    static let lookup = atMost(0.1)
+    static let lookup = atMost(0.15)
     /// The memory that a snapshot keeps for a route, in bytes.
     static let routeMemory = atMost(64)
     /// A snapshot loaded from the kernel, against the bare dump in C.
     static let load = atMost(1.8)
     /// A recording loaded as `--replay` does, against the bare dump in C.
-    static let replayLoad = atMost(0.8)
+    static let replayLoad = atMost(0.9)
     /// A change of a link predicted for 1,000 targets, against the loading of the recording.
     static let prediction = atMost(2)
     /// The events that a replay reads in a second of a processor.
@@ -56,7 +58,7 @@ extension Goal {
     // MARK: Processes
 
     /// `netflags 127.0.0.1`, against `ip route get 127.0.0.1`.
-    static let cold = atMost(2)
+    static let cold = atMost(3)
     /// `netflags -` and `netflags --json -`, against `ip -force -batch`.
     static let batch = atMost(0.8)
     /// `netflags sockets`, against `ss -tunH`.
