@@ -112,7 +112,7 @@ extension ObservationSink {
             queries[index].evaluation.kind.plan(queries[index].object, &batch)
         } take: { index, batch, entries in
             let query = queries[index]
-            let outcome = query.evaluation.evaluate(query.object, self, index, &batch, entries, false)
+            let outcome = query.evaluation.steps.evaluate(query.object, self, index, &batch, entries, false)
             monitor.trace?(NetworkTrace(trace(index), .beginning, isChange: outcome.isChange))
         }
     }
@@ -129,8 +129,7 @@ extension Observation {
             namedTarget: query.namedTarget,
             readsNameservers: query.readsNameservers,
             object: query.object,
-            plan: query.evaluation.kind.plan,
-            evaluate: query.evaluation.evaluate,
+            steps: query.evaluation.steps,
             sink: sink,
             index: index
         )

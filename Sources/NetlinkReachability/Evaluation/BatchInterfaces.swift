@@ -23,8 +23,7 @@ struct BatchInterfaces {
     /// - Returns: Whether one of the interfaces exists, or none matters.
     mutating func fetch(_ answer: RouteAnswer, _ detail: QueryDetail) throws(ReachabilityError) -> Bool {
         guard case .taken(let match) = answer else { return true }
-        // The flags of an address of this host follow from the type alone.
-        let decides = [.unicast, .broadcast, .multicast].contains(match.type)
+        let decides = match.type.leavesHost
         guard decides || detail != .flags else { return true }
         guard match.hasSeveralNexthops else {
             guard let nexthop = match.nexthop else { return !decides }

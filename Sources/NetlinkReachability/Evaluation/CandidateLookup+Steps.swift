@@ -92,11 +92,8 @@ extension CandidateLookup {
 extension CandidateLookup {
     /// What follows from the final route of a packet: the route of the outer packet, if there is one.
     static func step(after answer: RouteAnswer, from source: IPAddress?) -> Step {
-        let nexthops = answer.nexthops
-        guard nexthops.contains(where: { $0.encapsulation != nil }) else {
-            return .answered(from: source, answer)
-        }
-        let kinds = Set(nexthops.map { $0.encapsulation?.value })
+        guard answer.isEncapsulated else { return .answered(from: source, answer) }
+        let kinds = Set(answer.nexthops.map { $0.encapsulation?.value })
         guard kinds.count == 1, let encapsulation = kinds.first ?? nil, encapsulation.isShown else {
             let words = kinds.compactMap { $0?.description }.sorted().joined(separator: ", ")
             return .failed(.undecidedEncapsulation(words))

@@ -55,8 +55,6 @@ struct CandidateLookup {
 
     /// The address that the lookup is about.
     let candidate: Candidate
-    /// The index of the candidate's target in its batch.
-    let target: Int
     /// How much to find out.
     let detail: QueryDetail
     /// Whether the socket is connected: its packets take one nexthop of several, which the kernel chooses by a hash.
@@ -79,7 +77,6 @@ struct CandidateLookup {
     init(
         _ candidate: Candidate,
         _ detail: QueryDetail,
-        of target: Int,
         _ query: RouteQuery,
         bindingTo binding: SocketBinding? = nil,
         isConnected: Bool = false,
@@ -87,7 +84,6 @@ struct CandidateLookup {
     ) {
         self.candidate = candidate
         self.detail = detail
-        self.target = target
         self.isConnected = isConnected
         self.query = query
         self.binding = binding.map(Box.init)
@@ -141,26 +137,31 @@ extension CandidateLookup {
         lookups.append(RouteLookup(query.forPacket))
     }
 
-    /// Takes the results of its queries from the first of those that are left.
-    mutating func takeResults(_ lookups: inout ArraySlice<RouteLookup>) {
+    /// Takes the results of its queries.
+    ///
+    /// - Parameters:
+    ///   - lookups: The queries of all lookups of a batch.
+    ///   - next: The index of the first one of this lookup; becomes that of the next lookup.
+    mutating func takeResults(_ lookups: [RouteLookup], at next: inout Int) {
         switch step {
         case .routing:
-            let local = localIPv4 == nil ? nil : lookups.popFirst()
-            let next = Self.step(
-                query, after: takeRoute(&lookups), isDefaultPath: candidate.isDefaultPath, &lifetime)
-            guard var binding = binding?.value, let entry = local else {
-                step = next
+            let entry = localIPv4 == nil ? nil : lookups[next].result
+            if entry != nil { next += 1 }
+            let then = Self.step(
+                query, after: route(lookups, at: &next), isDefaultPath: candidate.isDefaultPath, &lifetime)
+            guard var binding = binding?.value, let entry else {
+                step = then
                 return
             }
-            binding.localEntry = entry.result
+            binding.localEntry = entry
             self.binding = Box(binding)
-            step = .checkingSource(entry.result, then: next)
+            step = .checkingSource(entry, then: then)
         case .routingFrom(let sources, let first):
-            let results = sources.map { ($0, takeRoute(&lookups)) }
+            let results = sources.map { ($0, route(lookups, at: &next)) }
             step = Self.step(query, after: first, results, &lifetime)
         case .routingOuter(let destination, let source, let answer):
             do throws(ReachabilityError) {
-                let route = try takeRoute(&lookups).get()
+                let route = try route(lookups, at: &next).get()
                 lifetime.shorten(to: route.match?.lifetime)
                 outer = Box((destination, route))
                 step = .fetchingOuterInterfaces(
@@ -172,10 +173,10 @@ extension CandidateLookup {
         }
     }
 
-    private func takeRoute(_ lookups: inout ArraySlice<RouteLookup>) -> RoutingResult {
-        guard let entry = lookups.popFirst(), let packet = lookups.popFirst() else {
-            preconditionFailure("a packet has two lookups")
-        }
+    /// The route of a packet, from the results of its two queries.
+    private func route(_ lookups: [RouteLookup], at next: inout Int) -> RoutingResult {
+        let (entry, packet) = (lookups[next], lookups[next + 1])
+        next += 2
         return Result { () throws(ReachabilityError) in
             let bound = try entry.result.get().bound(toInterface: entry.query.outputInterface)
             return bound.taken(by: try packet.result.get(), of: entry.query, isConnected: isConnected)

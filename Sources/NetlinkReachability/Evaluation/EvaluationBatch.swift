@@ -19,8 +19,8 @@ struct EvaluationBatch: ~Copyable {
         case failed(ReachabilityError)
     }
 
-    /// The number of targets.
-    private(set) var count = 0
+    /// Where the lookups of each target begin.
+    private var starts: [Int] = []
     /// What is known of the names of the targets that are added; `nil` to resolve them.
     var resolution: ResolvedName?
     /// What the batch knows about the host.
@@ -37,6 +37,9 @@ struct EvaluationBatch: ~Copyable {
     }
 
     var facts: NetworkFacts { host.facts }
+
+    /// The number of targets.
+    var count: Int { starts.count }
 }
 
 // MARK: - Plan
@@ -68,7 +71,7 @@ extension EvaluationBatch {
                 add(result, of: name, options, detail)
             } catch {
                 exceptions.append((count, .failed(error)))
-                count += 1
+                starts.append(batch.lookups.count)
             }
         }
     }
@@ -106,8 +109,10 @@ extension EvaluationBatch {
         isConnected: Bool = false,
         boundTo index: UInt32? = nil
     ) {
-        plan(candidate, from: local, options, detail, isConnected: isConnected, boundTo: index)
-        count += 1
+        starts.append(batch.lookups.count)
+        batch.add(
+            CandidateLookup(candidate, from: local, options, detail, isConnected: isConnected, boundTo: index)
+        )
     }
 
     /// Adds candidates, of which the best counts.
@@ -119,39 +124,22 @@ extension EvaluationBatch {
         _ reason: ReachabilityReason? = nil
     ) {
         let admitted = candidates.filter { options.admits($0.destination, from: local) }
-        for candidate in admitted { plan(candidate, from: local, options, detail) }
         if let known = reason ?? (admitted.isEmpty ? options.nothingAdmitted(from: local) : nil) {
             exceptions.append((count, .unreachable(known)))
         }
-        count += 1
-    }
-
-    private mutating func plan(
-        _ candidate: Candidate,
-        from local: IPAddress?,
-        _ options: ReachabilityOptions,
-        _ detail: QueryDetail,
-        isConnected: Bool = false,
-        boundTo index: UInt32? = nil
-    ) {
-        batch.add(
-            CandidateLookup(
-                candidate, from: local, options, detail, of: count, isConnected: isConnected, boundTo: index))
+        starts.append(batch.lookups.count)
+        for candidate in admitted { batch.add(CandidateLookup(candidate, from: local, options, detail)) }
     }
 
     /// Adds the lookup of a candidate as a socket sees it that is bound to an interface.
     mutating func add(_ candidate: Candidate, _ query: RouteQuery, boundTo interface: String) {
-        let binding = SocketBinding(interface: interface)
-        batch.add(CandidateLookup(candidate, .full, of: count, query, bindingTo: binding))
-        count += 1
+        starts.append(batch.lookups.count)
+        batch.add(CandidateLookup(candidate, .full, query, bindingTo: SocketBinding(interface: interface)))
     }
 
-    /// The indices of the lookups of a target, which are sorted by target.
+    /// The indices of the lookups of a target.
     private func indices(of target: Int) -> Range<Int> {
-        let first = batch.lookups.partitioningIndex { $0.target >= target }
-        var end = first
-        while end < batch.lookups.count, batch.lookups[end].target == target { end += 1 }
-        return first..<end
+        starts[target]..<(target + 1 < starts.count ? starts[target + 1] : batch.lookups.count)
     }
 
     private func exception(_ target: Int) -> Exception? {
@@ -241,20 +229,20 @@ extension EvaluationBatch {
 
     /// Evaluates the answer about a candidate.
     private func judge(_ index: Int) throws(ReachabilityError) -> Verdict {
-        let lookup = batch.lookups[index]
-        switch lookup.step {
+        switch batch.lookups[index].step {
         case .answered(let source, let answer):
-            let query = lookup.query.from(source)
-            let verdict = judge(answer, of: lookup, query)
-            if let encapsulation = answer.match?.nexthop?.encapsulation {
-                return ReachabilityRules.judge(verdict, inside: outer(of: lookup), encapsulation.value)
+            let (candidate, detail) = (batch.lookups[index].candidate, batch.lookups[index].detail)
+            let query = batch.lookups[index].query.from(source)
+            let verdict = judge(answer, of: candidate, query, detail)
+            guard case .taken(let match) = answer else { return verdict }
+            if let encapsulation = match.nexthop?.encapsulation {
+                let outer = outer(of: batch.lookups[index])
+                return ReachabilityRules.judge(verdict, inside: outer, encapsulation.value)
             }
             // The default path stands for many addresses, whose packets take each nexthop.
-            guard let match = answer.match, match.takesOneNexthop, !lookup.candidate.isDefaultPath else {
-                return verdict
-            }
+            guard match.takesOneNexthop, !candidate.isDefaultPath else { return verdict }
             for nexthop in match.nexthops {
-                let one = judge(answer.with { $0.nexthops = [nexthop] }, of: lookup, query)
+                let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, detail)
                 guard one.flags == verdict.flags else { throw .undecidedSource(query) }
             }
             return verdict
@@ -262,10 +250,6 @@ extension EvaluationBatch {
         case .failed(let error): throw error
         default: preconditionFailure("a lookup was not run to its end")
         }
-    }
-
-    private func judge(_ answer: RouteAnswer, of lookup: CandidateLookup, _ query: RouteQuery) -> Verdict {
-        judge(answer, of: lookup.candidate, query, lookup.detail)
     }
 
     private func judge(

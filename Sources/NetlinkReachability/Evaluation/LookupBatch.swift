@@ -18,6 +18,8 @@ struct LookupBatch {
 
     /// Runs all lookups to their ends.
     mutating func run(_ interfaces: inout BatchInterfaces, _ host: HostListing) {
+        // The entry and the packet: most lookups ask for no more.
+        queries.reserveCapacity(2 * lookups.count)
         while true {
             for index in lookups.indices {
                 lookups[index].advance(host, &interfaces)
@@ -34,8 +36,8 @@ struct LookupBatch {
         } catch {
             for index in queries.indices { queries[index].result = .failure(error) }
         }
-        var results = queries[...]
-        for index in lookups.indices { lookups[index].takeResults(&results) }
+        var next = 0
+        for index in lookups.indices { lookups[index].takeResults(queries, at: &next) }
         queries.removeAll(keepingCapacity: true)
     }
 }

@@ -11,7 +11,6 @@ extension CandidateLookup {
     ///   - local: The local address that the socket is bound to; `nil` for none.
     ///   - options: The options of the socket.
     ///   - detail: How much to find out.
-    ///   - target: The index of the candidate's target.
     ///   - isConnected: Whether the socket is connected.
     ///   - index: The interface that the socket is bound to, 0 for none; `nil` where the options and zones say it.
     init(
@@ -19,8 +18,7 @@ extension CandidateLookup {
         from local: IPAddress?,
         _ options: ReachabilityOptions,
         _ detail: QueryDetail,
-        of target: Int,
-        isConnected: Bool,
+        isConnected: Bool = false,
         boundTo index: UInt32? = nil
     ) {
         let destination = candidate.destination
@@ -32,7 +30,7 @@ extension CandidateLookup {
                 InterfaceReference(of: destination, from: local, options)
             }
         guard local != nil || interface != nil || destination.needsZone else {
-            self.init(candidate, detail, of: target, query, isConnected: isConnected)
+            self.init(candidate, detail, query, isConnected: isConnected)
             return
         }
         let end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
@@ -45,7 +43,7 @@ extension CandidateLookup {
                 Self.firstStep(from: end)
             }
         let binding = SocketBinding(local: end)
-        self.init(candidate, detail, of: target, query, bindingTo: binding, isConnected: isConnected, step)
+        self.init(candidate, detail, query, bindingTo: binding, isConnected: isConnected, step)
     }
 }
 

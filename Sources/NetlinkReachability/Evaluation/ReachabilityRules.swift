@@ -157,8 +157,8 @@ package enum ReachabilityRules {
 
     /// Judges the types whose interface does not matter; `nil` for the others.
     private static func decide(_ type: RouteType) -> Decision? {
-        switch type {
-        case .unicast, .broadcast, .multicast: nil
+        if type.leavesHost { return nil }
+        return switch type {
         // The kernel delivers to itself in any state of the interface.
         case .local: ([.reachable, .isLocalAddress, .isDirect], .localAddress)
         case .anycast: ([.reachable, .isLocalAddress, .isDirect], .anycastAddress)
@@ -254,6 +254,10 @@ extension RouteQuery {
 }
 
 extension RouteType {
+    /// Whether the interface of the route decides what becomes of its packets: the flags of an address of this host, and
+    /// of a refusal, follow from the type alone.
+    var leavesHost: Bool { self == .unicast || isOfGroup }
+
     /// Whether packets go to several hosts of a link.
     var isOfGroup: Bool { self == .broadcast || self == .multicast }
 }

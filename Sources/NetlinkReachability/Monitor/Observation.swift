@@ -17,51 +17,42 @@ final class Observation: Sendable {
     /// Whether the answer depends on which name servers are configured.
     let readsNameservers: Bool
     private let object: any AnyObject & Sendable
-    private let plan: Plan
-    private let evaluate: Evaluate
+    private let steps: EvaluationSteps
     /// Where the results go.
     private let sink: any ResultSink
     private let index: Int
-
-    typealias Plan = @Sendable (any AnyObject & Sendable, inout EvaluationBatch) -> Void
-    /// See ``QueryEvaluation/Evaluate``.
-    typealias Evaluate =
-        @Sendable (any AnyObject & Sendable, any ResultSink, Int, inout EvaluationBatch, Range<Int>, Bool) ->
-        EvaluationOutcome
 
     init(
         namedTarget: MonitoredTarget?,
         readsNameservers: Bool,
         object: any AnyObject & Sendable,
-        plan: @escaping Plan,
-        evaluate: @escaping Evaluate,
+        steps: EvaluationSteps,
         sink: any ResultSink,
         index: Int
     ) {
         self.namedTarget = namedTarget
         self.readsNameservers = readsNameservers
         self.object = object
-        self.plan = plan
-        self.evaluate = evaluate
+        self.steps = steps
         self.sink = sink
         self.index = index
     }
 
     /// Adds what has to be asked to a batch.
-    func plan(_ batch: inout EvaluationBatch) { plan(object, &batch) }
+    func plan(_ batch: inout EvaluationBatch) { steps.plan(object, &batch) }
 
-    /// Answers the query from a batch that was run, and offers the result: see ``QueryEvaluation/evaluate``.
+    /// Answers the query from a batch that was run, and offers the result: see ``EvaluationSteps/evaluate``.
     func evaluate(_ batch: inout EvaluationBatch, _ entries: Range<Int>, _ onlyChanges: Bool)
         -> EvaluationOutcome
     {
-        evaluate(object, sink, index, &batch, entries, onlyChanges)
+        steps.evaluate(object, sink, index, &batch, entries, onlyChanges)
     }
 
     // What the sink does, for this query.
 
     func fail(_ error: ReachabilityError) -> Bool { sink.fail(error, index) }
 
-    func deliver() { sink.deliver() }
+    func deliver() { steps.deliver(sink) }
 
     func expire() { sink.expire() }
 

@@ -226,6 +226,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
     }
 
+    /// Calls a handler that is to be called on the monitor's thread with what is due.
     func deliver() {
         guard isOnThread else { return }
         while call() {}

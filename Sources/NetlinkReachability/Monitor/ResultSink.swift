@@ -7,8 +7,6 @@ typealias EvaluationOutcome = (isChange: Bool, error: ReachabilityError?)
 protocol ResultSink: AnyObject, Sendable {
     /// Offers a failure; returns whether it is delivered.
     func fail(_ error: ReachabilityError, _ index: Int) -> Bool
-    /// Calls a handler that is to be called on the monitor's thread with what is due.
-    func deliver()
     /// Delivers the error of an observation whose time is over.
     func expire()
     /// A query and its newest result, in words.

@@ -21,11 +21,25 @@ extension RouteAnswer {
         match.source = choice.source
         match.lifetime.shorten(to: choice.lifetime)
         if match.type != .local, match.type != .anycast {
-            let entry = match.entry
-            match.nexthops = match.nexthops.taken(by: choice.nexthops, isConnected: isConnected)
-            match.entry = entry
+            match.take(choice, isConnected: isConnected)
         }
         return .taken(match)
+    }
+}
+
+extension RouteMatch {
+    /// Takes the gateways that the kernel chose; the entry keeps its own.
+    fileprivate mutating func take(_ choice: RouteMatch, isConnected: Bool) {
+        guard hasSeveralNexthops || choice.hasSeveralNexthops else {
+            // Nearly all routes have one nexthop, and lists are on the heap.
+            if let chosen = choice.nexthop, chosen.interfaceIndex == nexthop?.interfaceIndex {
+                nexthop?.gateway = chosen.gateway
+            }
+            return
+        }
+        let entry = entry
+        nexthops = nexthops.taken(by: choice.nexthops, isConnected: isConnected)
+        self.entry = entry
     }
 }
 

@@ -3,7 +3,7 @@
 /// The answer of a routing table to a ``RouteQuery``.
 package enum RouteAnswer: Hashable, Sendable {
     /// An entry takes the packet.
-    case taken(RouteMatch)
+    indirect case taken(RouteMatch)
     /// Nothing takes the packet, or an entry or a rule refuses it.
     case rejected(RouteRejection)
 
@@ -25,6 +25,13 @@ package enum RouteAnswer: Hashable, Sendable {
 
     /// The table's entry; `nil` for a rejection, and where the query does not want it.
     package var entry: Route? { match?.entry }
+
+    /// Whether a nexthop puts something around its packets.
+    package var isEncapsulated: Bool {
+        guard case .taken(let match) = self else { return false }
+        return match.nexthop?.encapsulation != nil
+            || match.hasSeveralNexthops && match.nexthops.contains { $0.encapsulation != nil }
+    }
 
     /// Whether nothing takes the packet.
     package var isRejected: Bool {
@@ -50,7 +57,7 @@ package struct RouteMatch: Hashable, Sendable {
     /// The type of the entry.
     package let type: RouteType
     /// The first nexthop; `nil` where the entry names no interface.
-    package private(set) var nexthop: Nexthop?
+    package internal(set) var nexthop: Optional<Nexthop>
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false
     /// Whether it is unknown which nexthop all packets to the destination take: the kernel selects a source address by

@@ -133,7 +133,7 @@ struct CandidateLookupTests {
         options.interface = interface
         return words(
             CandidateLookup(
-                .address(destination), from: local, options, .flags, of: 0, isConnected: false, boundTo: index
+                .address(destination), from: local, options, .flags, boundTo: index
             ).step)
     }
 
