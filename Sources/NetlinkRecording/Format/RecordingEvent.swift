@@ -44,7 +44,10 @@ extension Recording {
         public let subject: Subject
         /// Whether it is gone.
         public let isRemoval: Bool
-        /// The event in one sentence, such as `eth0 lost its carrier`.
+        /// Who asked for the change.
+        public let origin: Origin
+        /// The event in one sentence with its origin, such as `eth0 lost its carrier`, or `the default route via
+        /// 192.0.2.1 on eth0 was removed on request (port 1262)`.
         public let description: String
         /// The kernel's message.
         package let change: NetworkChange
@@ -162,7 +165,9 @@ extension Recording.Event {
         guard let change = message.change, let (subject, text) = before.describe(change) else { return nil }
         self.time = time
         self.change = change
-        (self.subject, description) = (subject, text)
+        self.subject = subject
+        origin = Origin(of: message, change, before: before)
+        description = origin == .unknown ? text : "\(text) \(origin)"
         isRemoval =
             switch change {
             case .removedLink, .removedAddress, .removedRoute, .removedRule, .removedNexthop: true

@@ -16,6 +16,12 @@ package struct NetlinkMessage {
     /// The message's flags (NLM_F_...).
     package let flags: UInt16
 
+    /// The port of the socket that asked for what the message says.
+    ///
+    /// 0 where nothing asked over netlink, and in changes of interfaces and IPv6 addresses. The kernel's counterpart is
+    /// `nlmsg_pid`.
+    package let port: UInt32
+
     /// Wraps a whole message at an address divisible by 4; `nil` when it is cut.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.headerLength else { return nil }
@@ -25,6 +31,7 @@ package struct NetlinkMessage {
         self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<length])
         type = header.nlmsg_type
         flags = header.nlmsg_flags
+        port = header.nlmsg_pid
     }
 
     /// Wraps a message of the shim, which is whole.
@@ -32,6 +39,7 @@ package struct NetlinkMessage {
         bytes = UnsafeRawBufferPointer(start: header, count: Int(header.pointee.nlmsg_len))
         type = header.pointee.nlmsg_type
         flags = header.pointee.nlmsg_flags
+        port = header.pointee.nlmsg_pid
     }
 
     /// The address family, the first byte of each rtnetlink payload; `nil` for a message without payload.

@@ -85,7 +85,9 @@ extension InterfaceAddress {
             flags: InterfaceAddressFlags(
                 rawValue: try attributes.value(IFA_FLAGS) ?? UInt32(body.ifa_flags))
         )
-        created = try attributes.value(IFA_CACHEINFO, as: ifa_cacheinfo.self)?.cstamp
+        let times = try attributes.value(IFA_CACHEINFO, as: ifa_cacheinfo.self)
+        created = times?.cstamp
+        isExpired = times?.ifa_valid == 0
     }
 }
 

@@ -21,6 +21,10 @@ package struct InterfaceAddress: Sendable {
     /// Changes of the address do not change it. It wraps after 497 days. Two addresses that differ in nothing else are
     /// equal. The kernel's counterpart is `ifa_cacheinfo.cstamp`.
     package var created: UInt32?
+    /// Whether the lifetime of the address is over, which is when the kernel removes it by itself.
+    ///
+    /// Two addresses that differ in nothing else are equal. The kernel's counterpart is `ifa_cacheinfo.ifa_valid`.
+    package var isExpired = false
 
     /// Describes an address of an interface.
     package init(

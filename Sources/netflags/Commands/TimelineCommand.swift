@@ -124,11 +124,12 @@ extension Timeline {
 }
 
 extension ByteBuffer {
-
     /// Writes the members of a cause.
     mutating func members(_ cause: Timeline.Cause) {
         member("time", cause.time.description)
         member("kind", "\(cause.symbol)")
+        member("origin", cause.origin?.word)
+        member("port", cause.origin?.port?.number)
         member("description", cause.text)
     }
 }

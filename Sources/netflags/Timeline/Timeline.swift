@@ -29,6 +29,8 @@ struct Timeline: Hashable {
         let time: Recording.Time
         let text: String
         let symbol: Symbol
+        /// Who asked for it; `nil` for a statement about the recording.
+        var origin: Recording.Event.Origin?
     }
 
     /// A time in which the answer about a target stays the same.
@@ -264,7 +266,7 @@ extension Timeline.Cause {
             case .rule: .rule
             case .nexthop, .settings: .other
             }
-        self.init(time: event.time, text: event.description, symbol: symbol)
+        self.init(time: event.time, text: event.description, symbol: symbol, origin: event.origin)
     }
 }
 

@@ -60,7 +60,7 @@ struct RecordingReplayTests {
         #expect(changes.count >= 2)
         #expect(changes.allSatisfy { !$0.causes.isEmpty })
         let texts = changes.map { $0.causes.map(\.description) }
-        #expect(texts.first == ["the default route via 192.0.2.1 on dummy0 was added"])
+        #expect(texts.first == ["the default route via 192.0.2.1 on dummy0 was added on request (port 153)"])
         #expect(texts.contains(["dummy0 lost its carrier"]))
         #expect(texts.last == ["dummy0 was set down"])
     }
@@ -207,7 +207,7 @@ struct RecordingReplayTests {
         let texts = Set(
             events.map { $0.description.split(separator: " ").dropFirst().joined(separator: " ") })
         for text in ["was set up", "was set down", "lost its carrier", "has a carrier", "was removed"] {
-            #expect(texts.contains(text), "\(texts)")
+            #expect(texts.contains { $0.hasPrefix(text) }, "\(texts)")
         }
     }
 

@@ -82,12 +82,12 @@ struct NightTests {
         #expect(
             timeline.events.map(\.text) == [
                 "eth0 lost its carrier", "eth0 has a carrier",
-                "the default route via 192.0.2.1 on eth0 was removed",
-                "the default route via 192.0.2.1 on eth0 was added",
-                "the rule 100 (from all to 198.51.100.0/24 blackhole) was added",
-                "the rule 100 (from all to 198.51.100.0/24 blackhole) was removed",
-                "the address 203.0.113.7/24 of eth1 was removed",
-                "the route to 10.8.0.0/16 via 192.0.2.1 on eth0 was added",
+                "the default route via 192.0.2.1 on eth0 was removed on request (port 1262)",
+                "the default route via 192.0.2.1 on eth0 was added on request (port 1426)",
+                "the rule 100 (from all to 198.51.100.0/24 blackhole) was added on request (port 1429)",
+                "the rule 100 (from all to 198.51.100.0/24 blackhole) was removed on request (port 1431)",
+                "the address 203.0.113.7/24 of eth1 was removed as its lifetime ended",
+                "the route to 10.8.0.0/16 via 192.0.2.1 on eth0 was added on request (port 2285)",
             ])
         #expect(
             timeline.lanes.map { $0.losses.map(\.effect) } == [

@@ -123,7 +123,7 @@ struct TimelineTests {
         let events = burst.events.enumerated().map { number, subject in
             Recording.Event(
                 time: Sample.time(Int64(number)), subject: subject, isRemoval: burst.isLoss,
-                description: "\(number)", change: .removedLink(index: 1))
+                origin: .unknown, description: "\(number)", change: .removedLink(index: 1))
         }
         let cause = Timeline.Cause.first(of: events, interface: "eth0", isLoss: burst.isLoss)
         #expect(cause?.text == "\(burst.cause)")

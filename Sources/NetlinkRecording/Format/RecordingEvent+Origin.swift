@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NetlinkRoute
+internal import RoutingModel
+internal import RoutingSimulation
+
+extension Recording.Event {
+    /// Who asked for a change, as far as the notification shows it.
+    public enum Origin: Hashable, Sendable {
+        /// A program asked for it over netlink, from the socket with this port.
+        case request(port: NetlinkPort)
+        /// No program: the lifetime of the address or the route ended.
+        case lifetimeEnd
+        /// No program asked for this removal over netlink, and the interface with this name is down or gone: the kernel
+        /// removes its addresses and routes then.
+        case interfaceDown(String)
+        /// Unknown: the notification has no port.
+        ///
+        /// The kernel made the change by itself, or a program asked for it in another way, such as ioctl(2). Changes of
+        /// interfaces never have one, whoever asks for them.
+        case unknown
+    }
+
+    /// The port of a netlink socket: who a message of the kernel answers, or whose request led to it.
+    ///
+    /// By default the kernel gives the first netlink socket of a process its process identifier. It is a number of the
+    /// process's own PID namespace, so that a process of a container can have the number of another one of the host. The
+    /// socket can have been passed on: that of systemd-networkd has the port of the process that bound it for the
+    /// service. So a port is a trace, and no proof of who it was.
+    ///
+    /// The kernel's counterpart is `nlmsg_pid`.
+    public struct NetlinkPort: Hashable, Sendable, Codable, CustomStringConvertible {
+        /// The number.
+        public let number: UInt32
+
+        /// Wraps a number.
+        public init(_ number: UInt32) {
+            self.number = number
+        }
+
+        /// The process that the number stands for, as it counts itself; `nil` for a further socket of a process, whose
+        /// number says nothing.
+        ///
+        /// libnl puts the process identifier in the lower 22 bits.
+        public var processIdentifier: Int32? {
+            guard number > 0, number <= Int32.max else { return nil }
+            let process = number & Self.processMask
+            return process == 0 ? nil : Int32(process)
+        }
+
+        /// The port in words, such as `port 1262`.
+        public var description: String {
+            guard let processIdentifier else { return "port \(number), of a further socket of a process" }
+            return number == processIdentifier
+                ? "port \(number)" : "port \(number), of process \(processIdentifier)"
+        }
+
+        /// The bits of a process identifier: Linux has at most 2^22 processes.
+        private static let processMask: UInt32 = 1 << 22 - 1
+    }
+}
+
+extension Recording.Event.Origin {
+    /// The port of the request; `nil` where there is none.
+    public var port: Recording.Event.NetlinkPort? {
+        if case .request(let port) = self { port } else { nil }
+    }
+
+    /// The word for programs; `nil` if the origin is unknown.
+    package var word: String? {
+        switch self {
+        case .request: "request"
+        case .lifetimeEnd: "lifetimeEnd"
+        case .interfaceDown: "interfaceDown"
+        case .unknown: nil
+        }
+    }
+}
+
+extension Recording.Event.Origin: CustomStringConvertible {
+    /// What follows the sentence of an event, such as `on request (port 1262)`; empty if it is unknown.
+    public var description: String {
+        switch self {
+        case .request(let port): "on request (\(port))"
+        case .lifetimeEnd: "as its lifetime ended"
+        case .interfaceDown(let name): "while \(name) is down"
+        case .unknown: ""
+        }
+    }
+}
+
+extension Recording.Event.Origin {
+    /// Reads the origin of a change.
+    ///
+    /// - Parameters:
+    ///   - message: The notification.
+    ///   - change: What it says.
+    ///   - before: The network before it.
+    init(of message: NetlinkMessage, _ change: NetworkChange, before: NetworkSnapshot) {
+        guard message.port == 0 else {
+            self = .request(port: Recording.Event.NetlinkPort(message.port))
+            return
+        }
+        let interface: UInt32?
+        switch change {
+        case .removedAddress(let address) where address.isExpired:
+            self = .lifetimeEnd
+            return
+        // What is left of it, in 1/100 s.
+        case .removedRoute(let route) where route.expires.map({ $0 < 0 }) == true:
+            self = .lifetimeEnd
+            return
+        case .removedAddress(let address): interface = address.interfaceIndex
+        case .removedRoute(let route): interface = route.nexthops.first?.interfaceIndex
+        default: interface = nil
+        }
+        guard let interface, interface != 0 else {
+            self = .unknown
+            return
+        }
+        guard let link = before.links[interface] else {
+            self = .interfaceDown("interface \(interface)")
+            return
+        }
+        self = link.flags.contains(.up) ? .unknown : .interfaceDown(link.name)
+    }
+}
