@@ -15,9 +15,7 @@ package enum SocketText {
     }
 
     /// The protocols that the kernel accepts in a route lookup.
-    package static let protocols: [String: UInt8] = [
-        "tcp": UInt8(IPPROTO_TCP), "udp": UInt8(IPPROTO_UDP), "icmp": UInt8(IPPROTO_ICMP),
-    ]
+    package static let protocols: [IPProtocol] = [.tcp, .udp, .icmp]
 
     package static func address(_ text: String) throws(Invalid) -> IPAddress {
         guard let address = IPAddress(text) else {
@@ -27,11 +25,12 @@ package enum SocketText {
     }
 
     /// An IP protocol by name or number.
-    package static func ipProtocol(_ text: String) throws(Invalid) -> UInt8 {
-        guard let number = protocols[text] ?? UInt8(text) else {
+    package static func ipProtocol(_ text: String) throws(Invalid) -> IPProtocol {
+        if let named = protocols.first(where: { $0.description == text }) { return named }
+        guard let number = UInt8(text) else {
             throw Invalid("\"\(text)\" is not a protocol: give tcp, udp, icmp or a number from 0 to 255")
         }
-        return number
+        return IPProtocol(rawValue: number)
     }
 
     /// A user by name or number; the largest number stands for no user (INVALID_UID).

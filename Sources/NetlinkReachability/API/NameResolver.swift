@@ -40,7 +40,8 @@ public protocol NameResolver: Sendable {
     ///   - timeout: How long the call can take. A query and a monitor wait no longer than this.
     /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
     /// - Throws: An error if the resolver itself cannot run. The query then throws `ReachabilityError` with the
-    ///   code `ReachabilityError.Code.resolverFailure` and the error's text. A monitor delivers this error as a
+    ///   code `ReachabilityError.Code.resolverFailure`, the error's text, and the error itself as
+    ///   `ReachabilityError.underlyingError`. A monitor delivers this error as a
     ///   failure, keeps the last flags and addresses, and tries again.
     func resolve(
         _ name: String,
@@ -154,6 +155,7 @@ extension ReachabilityError {
     fileprivate init(resolving name: String, _ error: any Error) {
         self =
             error as? ReachabilityError
-            ?? ReachabilityError(.resolverFailure, operation: "resolve \(name)", message: "\(error)")
+            ?? ReachabilityError(
+                .resolverFailure, operation: "resolve \(name)", message: "\(error)", underlyingError: error)
     }
 }

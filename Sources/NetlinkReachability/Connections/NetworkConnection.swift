@@ -90,7 +90,7 @@ public struct NetworkConnection: Hashable, Sendable {
         var options = options
         options.families = .all
         options.sourceAddress = nil
-        options.ipProtocol = UInt8(transport == .tcp ? IPPROTO_TCP : IPPROTO_UDP)
+        options.ipProtocol = transport == .tcp ? .tcp : .udp
         options.sourcePort = localPort
         options.destinationPort = remotePort
         self.options = options

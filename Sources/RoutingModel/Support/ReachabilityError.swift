@@ -6,7 +6,7 @@ package import SystemSupport
 /// A query that could not be asked or answered.
 ///
 /// It never stands for "not reachable".
-public struct ReachabilityError: Error, Hashable, Sendable {
+public struct ReachabilityError: Error, Sendable {
     /// What went wrong, for programs.
     ///
     /// Later versions can add codes: in a `switch`, keep a default branch.
@@ -46,13 +46,19 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     /// The kernel's own text if it sent one, or what to write instead of a wrong input.
     public var message: String { contents.value.message }
 
-    private struct Contents: Hashable, Sendable {
+    /// The error that a resolver of the program threw; `nil` for other failures.
+    ///
+    /// Two errors that differ in nothing else are equal.
+    public var underlyingError: (any Error)? { contents.value.underlyingError }
+
+    private struct Contents: Sendable {
         let code: Code
         let part: Part
         let operation: String
         let number: Int32
         let libnlNumber: Int32
         let message: String
+        let underlyingError: (any Error)?
     }
 
     /// On the heap, so that results, which are rarely errors, stay small.
@@ -77,13 +83,15 @@ public struct ReachabilityError: Error, Hashable, Sendable {
     ///   - number: The errno, 0 for none.
     ///   - libnlNumber: libnl's own code, positive, 0 for none.
     ///   - message: The kernel's own text, or what was missing; empty for none.
+    ///   - underlyingError: The error of the program's own code that led to it.
     package init(
         _ code: Code = .systemFailure,
         in part: Part = .netlink,
         operation: String,
         number: Int32 = 0,
         libnlNumber: Int32 = 0,
-        message: String = ""
+        message: String = "",
+        underlyingError: (any Error)? = nil
     ) {
         contents = Box(
             Contents(
@@ -92,13 +100,32 @@ public struct ReachabilityError: Error, Hashable, Sendable {
                 operation: operation,
                 number: number,
                 libnlNumber: libnlNumber,
-                message: message
+                message: message,
+                underlyingError: underlyingError
             ))
     }
 
     /// Describes a system call that failed.
     package init(_ error: SystemCallError) {
         self.init(in: .systemCall, operation: error.operation, number: error.number)
+    }
+}
+
+extension ReachabilityError: Hashable {
+    /// Whether everything but the underlying errors is equal.
+    public static func == (left: Self, right: Self) -> Bool {
+        let (left, right) = (left.contents.value, right.contents.value)
+        return left.code == right.code && left.part == right.part && left.operation == right.operation
+            && left.number == right.number && left.libnlNumber == right.libnlNumber
+            && left.message == right.message
+    }
+
+    /// Hashes everything but the underlying error.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(operation)
+        hasher.combine(number)
+        hasher.combine(message)
     }
 }
 

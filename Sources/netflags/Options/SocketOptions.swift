@@ -44,7 +44,7 @@ struct SocketOptions: ParsableArguments {
         completion: .list(["tcp", "udp", "icmp"]),
         transform: SocketText.ipProtocol
     )
-    var ipProtocol: UInt8?
+    var ipProtocol: IPProtocol?
 
     @Option(number: "As packets to this port.", "n", SocketText.port)
     var port: UInt16?
@@ -80,7 +80,7 @@ struct SocketOptions: ParsableArguments {
 extension ReachabilityOptions {
     /// Throws for a protocol that only a recording can answer for.
     func checkProtocol(isReplay: Bool) throws(UsageError) {
-        guard let ipProtocol, !isReplay, !SocketText.protocols.values.contains(ipProtocol) else { return }
+        guard let ipProtocol, !isReplay, !SocketText.protocols.contains(ipProtocol) else { return }
         throw UsageError("the kernel answers for tcp, udp and icmp only: give one of them, or --replay")
     }
 }

@@ -123,7 +123,7 @@ struct Questions {
             case "source": options.sourceAddress = try address(parts[1])
             case "mark": options.mark = try number(parts[1])
             case "user": options.user = try number(parts[1])
-            case "protocol": options.ipProtocol = UInt8(parts[1])
+            case "protocol": options.ipProtocol = UInt8(parts[1]).map(IPProtocol.init(rawValue:))
             case "families": options.families = parts[1] == "v4" ? .v4 : .v6
             default: throw Probe.Failure("no option \(parts[0])")
             }

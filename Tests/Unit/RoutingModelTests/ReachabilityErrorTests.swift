@@ -71,6 +71,16 @@ struct ReachabilityErrorTests {
         #expect(error.description == "give a name")
     }
 
+    @Test func `errors are equal whose words and numbers are, whatever a program's own error is`() {
+        struct Cause: Error {}
+        let error = ReachabilityError(.resolverFailure, operation: "resolve a", message: "no")
+        let other = ReachabilityError(
+            .resolverFailure, operation: "resolve a", message: "no", underlyingError: Cause())
+        #expect(error == other && error.hashValue == other.hashValue)
+        #expect(error.underlyingError == nil && other.underlyingError is Cause)
+        #expect(error != ReachabilityError(.resolverFailure, operation: "resolve a", message: "yes"))
+    }
+
     @Test func `codes are named and differ`() {
         let codes: [ReachabilityError.Code] = [
             .invalidHost, .invalidAddress, .unsupportedFamily, .systemFailure,

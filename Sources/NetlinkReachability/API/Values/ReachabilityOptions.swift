@@ -6,7 +6,8 @@ internal import RoutingModel
 /// The socket that a query is about.
 ///
 /// The defaults describe an unbound, unmarked socket of the current user. The kernel can select another route for a
-/// socket that is bound or marked: set the options that the program sets on its own socket.
+/// socket that is bound or marked: set the options that the program sets on its own socket. Numbers are the kernel's, in
+/// host byte order, and `nil` is what a socket has on which nothing was set.
 ///
 /// ```swift
 /// var options = ReachabilityOptions()
@@ -50,10 +51,10 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var mark: UInt32 = 0
     /// The socket's user, which policy rules can match; `nil` for the current user.
     public var user: UInt32?
-    /// The IP protocol, which policy rules can match, such as `IPPROTO_TCP`; `nil` for UDP.
+    /// The IP protocol, which policy rules can match; `nil` for UDP.
     ///
-    /// `IPPROTO_ICMP` stands for ICMPv6 where the destination is an IPv6 address.
-    public var ipProtocol: UInt8?
+    /// The kernel looks up TCP, UDP and ICMP only, and a query with another one is an error. A recording answers for all.
+    public var ipProtocol: IPProtocol?
     /// The source port, which policy rules can match, in host byte order; `nil` for none.
     public var sourcePort: UInt16?
     /// The destination port, which policy rules can match, in host byte order; `nil` for none.
@@ -73,8 +74,8 @@ public struct ReachabilityOptions: Hashable, Sendable {
     func apply(to query: inout RouteQuery) {
         query.mark = mark
         query.user = user
-        let isICMPv6 = ipProtocol == UInt8(IPPROTO_ICMP) && query.destination.unmapped.family == .v6
-        query.ipProtocol = isICMPv6 ? UInt8(IPPROTO_ICMPV6) : ipProtocol
+        let isICMPv6 = ipProtocol == .icmp && query.destination.unmapped.family == .v6
+        query.ipProtocol = isICMPv6 ? UInt8(IPPROTO_ICMPV6) : ipProtocol?.rawValue
         query.sourcePort = sourcePort
         query.destinationPort = destinationPort
         query.typeOfService = typeOfService
@@ -105,7 +106,7 @@ extension ReachabilityOptions: Codable {
         sourceAddress = try values.decodeIfPresent(IPAddress.self, forKey: .sourceAddress)
         mark = try values.decodeIfPresent(UInt32.self, forKey: .mark) ?? mark
         user = try values.decodeIfPresent(UInt32.self, forKey: .user)
-        ipProtocol = try values.decodeIfPresent(UInt8.self, forKey: .ipProtocol)
+        ipProtocol = try values.decodeIfPresent(IPProtocol.self, forKey: .ipProtocol)
         sourcePort = try values.decodeIfPresent(UInt16.self, forKey: .sourcePort)
         destinationPort = try values.decodeIfPresent(UInt16.self, forKey: .destinationPort)
         typeOfService = try values.decodeIfPresent(UInt8.self, forKey: .typeOfService) ?? typeOfService

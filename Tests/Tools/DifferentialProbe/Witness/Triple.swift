@@ -76,7 +76,7 @@ struct Triple: Hashable {
         if let family { options.families = family == .v4 ? .v4 : .v6 }
         options.mark = mark
         options.user = user
-        if kind == .flow { options.ipProtocol = UInt8(isTCP ? IPPROTO_TCP : IPPROTO_UDP) }
+        if kind == .flow { options.ipProtocol = isTCP ? .tcp : .udp }
         if port != 0 { options.destinationPort = port }
         if sourcePort != 0 { options.sourcePort = sourcePort }
         options.typeOfService = typeOfService

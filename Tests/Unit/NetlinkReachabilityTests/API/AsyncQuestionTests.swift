@@ -165,6 +165,7 @@ struct AsyncQuestionTests {
         let error = #expect(throws: ReachabilityError.self) { try handle.blockingFlags() }
         #expect(error?.code == .resolverFailure)
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
+        #expect(error?.underlyingError is RegistryIsDown)
     }
 
     @Test func `a resolver that throws is the same error in a task`() async throws {
@@ -173,6 +174,7 @@ struct AsyncQuestionTests {
         let error = await #expect(throws: ReachabilityError.self) { try await handle.flags() }
         #expect(error?.code == .resolverFailure)
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
+        #expect(error?.underlyingError is RegistryIsDown)
     }
 
     @Test func `a resolver that does not return is given up, in both forms`() async throws {

@@ -62,13 +62,22 @@ struct CodingTests {
         options.interface = "eth0"
         options.sourceAddress = gateway
         options.user = 1_000
-        options.ipProtocol = 6
+        options.ipProtocol = .tcp
         options.sourcePort = 1_024
         options.destinationPort = 443
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(options))
         let keys = (object as? [String: Any])?.keys.sorted()
         let properties = Mirror(reflecting: options).children.compactMap(\.label).sorted()
         #expect(keys == properties)
+    }
+
+    @Test(arguments: [
+        (IPProtocol.tcp, "6", "tcp"), (.udp, "17", "udp"), (.icmp, "1", "icmp"), (132, "132", "132"),
+    ])
+    func `a protocol is encoded as its number`(value: IPProtocol, number: String, words: String) throws {
+        #expect(String(decoding: try JSONEncoder().encode(value), as: UTF8.self) == number)
+        #expect(try roundTrip(value) == value)
+        #expect("\(value)" == words)
     }
 
     @Test func `missing options have their defaults`() throws {
