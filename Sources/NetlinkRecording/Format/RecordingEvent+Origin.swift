@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import NetlinkRoute
+internal import NetlinkRoute
 internal import RoutingModel
 internal import RoutingSimulation
 

@@ -33,6 +33,7 @@ struct SocketLines {
                 json.member("uid", listed.socket.user)
                 json.member("pid", listed.process?.pid)
                 json.member("process", listed.process?.name)
+                json.member("unit", listed.process?.unit)
                 if listed.isMultipath {
                     json.member("subflows", objects: listed.subflowResults(status)) { subflow, json in
                         json.members(subflow.listed, subflow.result)
@@ -41,7 +42,7 @@ struct SocketLines {
                 if let time { json.member("time", time.description) }
             }
         }
-        addRow(listed, listed.protocolName, listed.process.map { "\($0.name)/\($0.pid)" }, result, at: time)
+        addRow(listed, listed.protocolName, listed.process?.words, result, at: time)
         for (subflow, result) in listed.subflowResults(status) ?? [] {
             addRow(subflow, "subflow", nil, result, at: time)
         }

@@ -11,6 +11,8 @@ struct SocketProcess: Hashable {
     let pid: Int32
     /// The name of its main thread (`/proc/PID/comm`), which can have any bytes.
     let name: String
+    /// The unit of systemd that it belongs to, such as `ssh.service`; `nil` for none.
+    let unit: String?
 
     /// The processes by the inodes of their sockets: of several, the one with the lowest number.
     ///
@@ -31,7 +33,7 @@ struct SocketProcess: Hashable {
                     ? "run the command as its user, or as root" : "give a running process"
             )
         }
-        let process = SocketProcess(pid: only, name: name(of: only))
+        let process = SocketProcess(of: only)
         return Dictionary(inodes.map { ($0, process) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -41,7 +43,7 @@ struct SocketProcess: Hashable {
         forEachConcurrently(pids) { pid in
             // Some end meanwhile, or belong to other users.
             guard let inodes = socketInodes(of: pid), !inodes.isEmpty else { return }
-            let process = SocketProcess(pid: pid, name: name(of: pid))
+            let process = SocketProcess(of: pid)
             processes.withLock { processes in
                 for inode in inodes where processes[inode].map({ pid < $0.pid }) ?? true {
                     processes[inode] = process
@@ -132,12 +134,42 @@ struct SocketProcess: Hashable {
         }
     }
 
-    private static func name(of pid: Int32) -> String {
-        guard let file = fopen("/proc/\(pid)/comm", "r") else { return "" }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = fread(&bytes, 1, bytes.count, file)
-        let text = String(decoding: bytes[..<count], as: UTF8.self)
-        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+}
+
+// MARK: - Name and unit
+
+extension SocketProcess {
+    fileprivate init(of pid: Int32) {
+        self.pid = pid
+        let comm = Self.text(of: "/proc/\(pid)/comm")
+        name = comm.hasSuffix("\n") ? String(comm.dropLast()) : comm
+        unit = Self.unit(inGroups: Self.text(of: "/proc/\(pid)/cgroup"))
     }
+
+    /// The unit in the text of `/proc/PID/cgroup`: the innermost group that systemd made for one.
+    ///
+    /// The group is that of the unified hierarchy, or of systemd's own beside version 1.
+    static func unit(inGroups text: String) -> String? {
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3, fields[1].isEmpty || fields[1] == "name=systemd" else { continue }
+            let unit = fields[2].split(separator: "/").last { group in
+                [".service", ".scope", ".socket"].contains(where: group.hasSuffix)
+            }
+            if let unit { return String(unit) }
+        }
+        return nil
+    }
+
+    /// The first bytes of a file; empty if it cannot be read.
+    private static func text(of path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// The name with the number and the unit, such as `sshd/812 (ssh.service)`.
+    var words: String { "\(name)/\(pid)" + (unit.map { " (\($0))" } ?? "") }
 }

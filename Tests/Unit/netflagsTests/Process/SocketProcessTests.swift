@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import netflags
+
+struct SocketProcessTests {
+    @Test(
+        arguments: [
+            ("0::/system.slice/ssh.service\n", "ssh.service"),
+            ("0::/system.slice/system-getty.slice/getty@tty1.service\n", "getty@tty1.service"),
+            ("0::/user.slice/user-1000.slice/session-4.scope\n", "session-4.scope"),
+            (
+                "0::/user.slice/user-1000.slice/user@1000.service/app.slice/syncthing.service\n",
+                "syncthing.service"
+            ),
+            // Podman and Docker put groups of their own below the unit's.
+            ("0::/system.slice/docker-4f2a.scope/init\n", "docker-4f2a.scope"),
+            // Beside version 1, the hierarchy of systemd is a named one.
+            ("4:memory:/a.service\n1:name=systemd:/system.slice/ssh.service\n0::/\n", "ssh.service"),
+            // A name can have a colon.
+            ("0::/system.slice/a:b.service\n", "a:b.service"),
+            ("0::/\n", nil), ("0::/init\n", nil), ("", nil), ("4:memory:/a.service\n", nil), ("0\n", nil),
+            ("0::/system.slice\n", nil),
+        ] as [(String, String?)])
+    func `the unit of a process is the innermost group that systemd made`(groups: String, unit: String?) {
+        #expect(SocketProcess.unit(inGroups: groups) == unit)
+    }
+
+    @Test func `a process without a unit has its name and number`() {
+        #expect(SocketProcess(pid: 812, name: "sshd", unit: nil).words == "sshd/812")
+        #expect(SocketProcess(pid: 812, name: "sshd", unit: "ssh.service").words == "sshd/812 (ssh.service)")
+    }
+}
