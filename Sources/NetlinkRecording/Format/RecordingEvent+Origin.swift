@@ -17,7 +17,7 @@ extension Recording.Event {
         /// Unknown: the notification has no port.
         ///
         /// The kernel made the change by itself, or a program asked for it in another way, such as ioctl(2). Changes of
-        /// interfaces never have one, whoever asks for them.
+        /// interfaces and IPv6 addresses never have one, also where a program asks for them over netlink.
         case unknown
     }
 

@@ -49,7 +49,7 @@ struct EventOriginTests {
         Change(
             forth: "ip nexthop add id 9 via 192.0.2.5 dev v0", back: "ip nexthop del id 9",
             words: "the nexthop object 9", hasPort: true),
-        // The kernel's notifications of IPv6 addresses and of interfaces name no one.
+        // The kernel's notifications of IPv6 addresses and of interfaces have no port.
         Change(
             forth: "ip -6 addr add 2001:db8:8::7/64 dev v0 nodad",
             back: "ip -6 addr del 2001:db8:8::7/64 dev v0",
@@ -102,7 +102,7 @@ struct EventOriginTests {
         return try #require(output.split(separator: "\n").first.flatMap { UInt32($0) })
     }
 
-    @Test func `whoever changes the network over netlink is named by the port, and nobody else ever is`()
+    @Test func `the port is that of the process that asked over netlink, and never another one`()
         throws
     {
         try LiveNetwork().run {
@@ -155,7 +155,7 @@ struct EventOriginTests {
         }
     }
 
-    @Test func `an address that expires is told from one that a program removes`() async throws {
+    @Test func `an address that expires differs from one that a program removes`() throws {
         try LiveNetwork().run {
             var recorder = try Recorder()
             var network = NetworkSnapshot()
