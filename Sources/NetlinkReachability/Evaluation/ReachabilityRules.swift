@@ -254,8 +254,9 @@ extension RouteQuery {
 }
 
 extension RouteType {
-    /// Whether the interface of the route decides what becomes of its packets: the flags of an address of this host, and
-    /// of a refusal, follow from the type alone.
+    /// Whether the interface of the route decides what becomes of its packets.
+    ///
+    /// The flags of an address of this host, and of a refusal, follow from the type alone.
     var leavesHost: Bool { self == .unicast || isOfGroup }
 
     /// Whether packets go to several hosts of a link.

@@ -24,8 +24,8 @@ extension Recording.Event {
     /// The port of a netlink socket: who a message of the kernel answers, or whose request led to it.
     ///
     /// By default the kernel gives the first netlink socket of a process its process identifier. It is a number of the
-    /// process's own PID namespace, so that a process of a container can have the number of another one of the host. The
-    /// socket can have been passed on: that of systemd-networkd has the port of the process that bound it for the
+    /// process's own PID namespace, so that a process of a container can have the number of another one of the host.
+    /// The socket can have been passed on: that of systemd-networkd has the port of the process that bound it for the
     /// service. So a port is a trace, and no proof of who it was.
     ///
     /// The kernel's counterpart is `nlmsg_pid`.

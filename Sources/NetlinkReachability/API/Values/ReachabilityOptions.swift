@@ -6,8 +6,8 @@ internal import RoutingModel
 /// The socket that a query is about.
 ///
 /// The defaults describe an unbound, unmarked socket of the current user. The kernel can select another route for a
-/// socket that is bound or marked: set the options that the program sets on its own socket. Numbers are the kernel's, in
-/// host byte order, and `nil` is what a socket has on which nothing was set.
+/// socket that is bound or marked: set the options that the program sets on its own socket. Numbers are the kernel's,
+/// in host byte order, and `nil` is what a socket has on which nothing was set.
 ///
 /// ```swift
 /// var options = ReachabilityOptions()
@@ -53,7 +53,8 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var user: UInt32?
     /// The IP protocol, which policy rules can match; `nil` for UDP.
     ///
-    /// The kernel looks up TCP, UDP and ICMP only, and a query with another one is an error. A recording answers for all.
+    /// The kernel looks up TCP, UDP and ICMP only, and a query with another one is an error. A recording answers for
+    /// all.
     public var ipProtocol: IPProtocol?
     /// The source port, which policy rules can match, in host byte order; `nil` for none.
     public var sourcePort: UInt16?
