@@ -101,27 +101,33 @@ extension Recording.Event.Origin {
             self = .request(port: Recording.Event.NetlinkPort(message.port))
             return
         }
-        let interface: UInt32?
         switch change {
-        case .removedAddress(let address) where address.isExpired:
-            self = .lifetimeEnd
-            return
-        // What is left of it, in 1/100 s.
-        case .removedRoute(let route) where route.expires.map({ $0 < 0 }) == true:
-            self = .lifetimeEnd
-            return
-        case .removedAddress(let address): interface = address.interfaceIndex
-        case .removedRoute(let route): interface = route.nexthops.first?.interfaceIndex
-        default: interface = nil
+        case .removedAddress(let address):
+            self = address.isExpired ? .lifetimeEnd : Self(removalFrom: address.interfaceIndex, before)
+        case .removedRoute(let route):
+            let isExpired = before.hasExpired(route)
+            self = isExpired ? .lifetimeEnd : Self(removalFrom: route.nexthops.first?.interfaceIndex, before)
+        default: self = .unknown
         }
-        guard let interface, interface != 0 else {
+    }
+
+    /// The origin of a removal without a port from an interface; `nil` or 0 for none.
+    private init(removalFrom interface: UInt32?, _ before: NetworkSnapshot) {
+        guard let interface, interface != 0, before.links[interface]?.flags.contains(.up) != true else {
             self = .unknown
             return
         }
-        guard let link = before.links[interface] else {
-            self = .interfaceDown("interface \(interface)")
-            return
-        }
-        self = link.flags.contains(.up) ? .unknown : .interfaceDown(link.name)
+        self = .interfaceDown(before.name(interface))
+    }
+}
+
+extension NetworkSnapshot {
+    /// Whether the lifetime of a route of this network is over.
+    ///
+    /// The notification of its end has no lifetime any more. Router advertisements prolong a route without one, so its
+    /// end is unknown.
+    fileprivate func hasExpired(_ route: Route) -> Bool {
+        guard let known = self.route(like: route), !known.mayBeProlonged else { return false }
+        return known.expires.map { $0 < 0 } ?? false
     }
 }

@@ -251,7 +251,7 @@ extension NetworkSnapshot {
     }
 
     /// The name of an interface, or its number in words.
-    private func name(_ index: UInt32) -> String {
+    func name(_ index: UInt32) -> String {
         links[index].map(\.name) ?? "interface \(index)"
     }
 }

@@ -118,13 +118,14 @@ struct ReplayMonitor {
             dumpEnded(isResumed: false)
         }
         let isCause = monitor.note(notification, at: now ?? .zero)
-        if yieldsEvents || isCause && causes.count < Self.causeLimit,
-            case .message(let message) = entry.content,
-            let event = Recording.Event(message, before: replay.snapshot, at: time)
-        {
-            if isCause { causes.append(event) }
-            if yieldsEvents { steps.append(.event(event)) }
-        }
+        guard yieldsEvents || isCause && causes.count < Self.causeLimit,
+            case .message(let message) = entry.content
+        else { return }
+        // Which lifetimes are over by now.
+        replay.moveClock(to: time)
+        guard let event = Recording.Event(message, before: replay.snapshot, at: time) else { return }
+        if isCause { causes.append(event) }
+        if yieldsEvents { steps.append(.event(event)) }
     }
 
     // MARK: Gaps

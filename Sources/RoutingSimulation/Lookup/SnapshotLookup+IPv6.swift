@@ -152,8 +152,7 @@ extension SnapshotLookup {
     /// may have been prolonged. A route that an administrator set is notified when it changes.
     private mutating func isOver(_ route: Route) -> Bool {
         guard let expires = route.expires, expires < 0 else { return false }
-        let mayBeProlonged = expires != .min && (route.origin == 2 || route.origin == 9)
-        return !(mayBeProlonged && ask(.lifetime))
+        return !(expires != .min && route.mayBeProlonged && ask(.lifetime))
     }
 
     /// `find_match` and `rt6_score_route`: `nil` for a nexthop that cannot be taken.

@@ -3,6 +3,9 @@
 package import RoutingModel
 
 extension Route {
+    /// Whether router advertisements can prolong the lifetime, which no notification shows (RTPROT_KERNEL, RTPROT_RA).
+    package var mayBeProlonged: Bool { origin == Self.kernelOrigin || origin == 9 }
+
     /// The route without its state and lifetime.
     package var identity: Route {
         var route = self

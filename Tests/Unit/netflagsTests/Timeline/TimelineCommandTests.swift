@@ -35,6 +35,23 @@ struct TimelineCommandTests {
         #expect(intervals[1]["cause"]?["kind"] == .string("link"))
         #expect(intervals[1]["cause"]?["description"] == .string("eth0 lost its carrier"))
         #expect(intervals[1]["cause"]?["time"] == intervals[1]["from"])
+        #expect(intervals[1]["cause"]?["origin"] == .null)
+        #expect(intervals[1]["cause"]?["port"] == .null)
+    }
+
+    @Test(
+        arguments: [
+            ("198.51.100.20", ["request 1262", "request 1426", "request 1429", "request 1431"]),
+            ("10.8.3.4", ["lifetimeEnd null", "request 2285"]),
+        ])
+    func `JSON has who asked for a cause, and the port`(target: String, words: [String]) throws {
+        let result = try NetflagsProcess.run("timeline", "--json", Night.path, target)
+        let causes = try result.lines.map { try #require(JSONValue($0))["cause"] }
+        let found = causes.compactMap { cause -> String? in
+            guard let origin = cause?["origin"]?.string else { return nil }
+            return "\(origin) \(cause?["port"]?.number.map { "\(Int($0))" } ?? "null")"
+        }
+        #expect(found == words)
     }
 
     @Test func `a recording on standard input gives the same timeline`() throws {
