@@ -33,8 +33,8 @@ int baseline_connection(int descriptor, uint32_t local, uint32_t address);
 /* `count` round trips, one after the other; stops at the first that fails. Returns the last answer. */
 int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count);
 
-/* `count` packets, up to 32 in one send, each to an address that is `step` above that of the one before. Each is two
- * questions, the entry and the route of the packet itself; their answers are read one by one. Returns the last answer. */
+/* `count` packets, `width` in one send, at most 32, each to an address that is `step` above that of the one before. Each
+ * is two questions, the entry and the route of the packet itself; their answers are read one by one. Returns the last. */
 int baseline_packets(int descriptor, uint32_t address, uint32_t step, int width, int count);
 
 /* RTM_GETLINK for an interface without its statistics, `count` times. Returns 0. */
