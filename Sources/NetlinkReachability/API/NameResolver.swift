@@ -41,8 +41,8 @@ public protocol NameResolver: Sendable {
     /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
     /// - Throws: An error if the resolver itself cannot run. The query then throws `ReachabilityError` with the
     ///   code `ReachabilityError.Code.resolverFailure`, the error's text, and the error itself as
-    ///   `ReachabilityError.underlyingError`. A monitor delivers this error as a
-    ///   failure, keeps the last flags and addresses, and tries again.
+    ///   `ReachabilityError.underlyingError`. A monitor delivers this error as a failure, keeps the last flags and
+    ///   addresses, and tries again.
     func resolve(
         _ name: String,
         families: ReachabilityOptions.Families,

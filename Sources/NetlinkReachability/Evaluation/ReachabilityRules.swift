@@ -27,7 +27,7 @@ package enum ReachabilityRules {
             guard case .rejected(let rejection) = answer else { return Verdict([], .noRoute) }
             return Verdict([], kind(of: rejection, of: candidate, packet))
         }
-        if packet.ipProtocol == tcp, isGroup(packet.destination, match.type) {
+        if packet.ipProtocol == IPProtocol.tcp.rawValue, isGroup(packet.destination, match.type) {
             return Verdict([], .groupOverTCP)
         }
         var verdict =
@@ -76,10 +76,7 @@ package enum ReachabilityRules {
         return verdict
     }
 
-    /// IPPROTO_TCP, whose connect(2) refuses groups and broadcast addresses in both families (ENETUNREACH).
-    private static let tcp: UInt8 = 6
-
-    /// Whether connect(2) of a TCP socket takes an address to be that of a group.
+    /// Whether connect(2) of a TCP socket takes an address to be that of a group, which it refuses (ENETUNREACH).
     ///
     /// The type of the route decides for IPv4 (`tcp_v4_connect`), and the address alone for IPv6 (`tcp_v6_connect`).
     private static func isGroup(_ address: IPAddress, _ type: RouteType) -> Bool {

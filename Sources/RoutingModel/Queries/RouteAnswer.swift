@@ -57,6 +57,8 @@ package struct RouteMatch: Hashable, Sendable {
     /// The type of the entry.
     package let type: RouteType
     /// The first nexthop; `nil` where the entry names no interface.
+    ///
+    /// Without the short form of the type, whose `nil` an initializer would write first and then replace.
     package internal(set) var nexthop: Optional<Nexthop>
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false

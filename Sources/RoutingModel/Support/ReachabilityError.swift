@@ -36,33 +36,32 @@ public struct ReachabilityError: Error, Sendable {
     }
 
     /// What went wrong.
-    public var code: Code { contents.value.code }
+    public var code: Code { contents.value.failure.code }
     /// The operation that failed, such as `ask for a route`.
-    public var operation: String { contents.value.operation }
+    public var operation: String { contents.value.failure.operation }
     /// The errno of the kernel, or the code of `getaddrinfo` (negative); 0 for none.
-    public var number: Int32 { contents.value.number }
+    public var number: Int32 { contents.value.failure.number }
     /// libnl's own code, positive; 0 for none.
-    package var libnlNumber: Int32 { contents.value.libnlNumber }
+    package var libnlNumber: Int32 { contents.value.failure.libnlNumber }
     /// The kernel's own text if it sent one, or what to write instead of a wrong input.
-    public var message: String { contents.value.message }
+    public var message: String { contents.value.failure.message }
 
     /// The error that a resolver of the program threw; `nil` for other failures.
     ///
     /// Two errors that differ in nothing else are equal.
     public var underlyingError: (any Error)? { contents.value.underlyingError }
 
-    private struct Contents: Sendable {
+    private struct Failure: Hashable, Sendable {
         let code: Code
         let part: Part
         let operation: String
         let number: Int32
         let libnlNumber: Int32
         let message: String
-        let underlyingError: (any Error)?
     }
 
     /// On the heap, so that results, which are rarely errors, stay small.
-    private let contents: Box<Contents>
+    private let contents: Box<(failure: Failure, underlyingError: (any Error)?)>
 
     /// A part of the system.
     package enum Part: Hashable, Sendable {
@@ -93,16 +92,10 @@ public struct ReachabilityError: Error, Sendable {
         message: String = "",
         underlyingError: (any Error)? = nil
     ) {
-        contents = Box(
-            Contents(
-                code: code,
-                part: part,
-                operation: operation,
-                number: number,
-                libnlNumber: libnlNumber,
-                message: message,
-                underlyingError: underlyingError
-            ))
+        let failure = Failure(
+            code: code, part: part, operation: operation, number: number, libnlNumber: libnlNumber,
+            message: message)
+        contents = Box((failure, underlyingError))
     }
 
     /// Describes a system call that failed.
@@ -114,18 +107,12 @@ public struct ReachabilityError: Error, Sendable {
 extension ReachabilityError: Hashable {
     /// Whether everything but the underlying errors is equal.
     public static func == (left: Self, right: Self) -> Bool {
-        let (left, right) = (left.contents.value, right.contents.value)
-        return left.code == right.code && left.part == right.part && left.operation == right.operation
-            && left.number == right.number && left.libnlNumber == right.libnlNumber
-            && left.message == right.message
+        left.contents.value.failure == right.contents.value.failure
     }
 
     /// Hashes everything but the underlying error.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(code)
-        hasher.combine(operation)
-        hasher.combine(number)
-        hasher.combine(message)
+        hasher.combine(contents.value.failure)
     }
 }
 
@@ -151,7 +138,7 @@ extension ReachabilityError: CustomStringConvertible {
 
     /// What a user can do about the errnos of sandboxes and limits.
     private var advice: String? {
-        let part = contents.value.part
+        let part = contents.value.failure.part
         return switch (number, part) {
         case (EMFILE, _), (ENFILE, _): "close descriptors or raise the limit (ulimit -n)"
         case (EPERM, .systemCall), (EPERM, .thread), (ENOSYS, .systemCall), (ENOSYS, .thread):

@@ -133,7 +133,6 @@ struct SocketProcess: Hashable {
             return UInt32(String(decoding: text[prefix.utf8.count..<count - 1], as: UTF8.self))
         }
     }
-
 }
 
 // MARK: - Name and unit
