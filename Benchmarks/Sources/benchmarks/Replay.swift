@@ -30,7 +30,8 @@ struct Replay {
             ReachabilityTarget.address(IPAddress(v4: random.nextAddress()))
         }
         let began = Self.processorSeconds
-        var replay = try Recording(path: path).replay(targets: [.defaultPath] + addresses)
+        var replay = try Recording(path: path).replay(
+            of: ([.defaultPath] + addresses).map { .reports(on: $0) })
         while try replay.next() != nil {}
         let rate = Double(events) / (Self.processorSeconds - began)
         try Row(

@@ -36,13 +36,19 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
     }
 
     /// Creates the query whose values have an index.
-    init<Element>(_ query: NetworkQuery<Element>, index: Int) where Value == (index: Int, value: Element) {
+    package init<Element>(
+        _ query: NetworkQuery<Element>,
+        index: Int
+    ) where Value == (index: Int, value: Element) {
         evaluation = QueryEvaluation(QueryKind(query.evaluation.kind, index: index))
         object = query.object
         namedTarget = query.namedTarget
         readsNameservers = query.readsNameservers
         if let event = query.event { self.event = { (index, event($0)) } } else { event = nil }
     }
+
+    /// The name that is resolved first; `nil` if there is none.
+    package var name: String? { namedTarget?.name }
 
     /// The query as the sink of an observation has it.
     var observed: ObservedQuery<Value> {

@@ -15,23 +15,45 @@
 /// - Failures: the sequence fails if the monitor cannot run, or an evaluation fails. ``skippingFailures`` goes on after
 ///   evaluations that fail.
 /// - End: it ends without an error only when its task is cancelled. The observation ends with the iteration.
+///
+/// A recording has the same sequence. Its iterations read the recording as fast as the values are taken, skip none of
+/// them, and end with it.
 public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
     /// Why a query could not be answered.
     public typealias Failure = ReachabilityError
 
-    let queries: [NetworkQuery<Element>]
-    let monitor: SharedMonitor
+    /// Reads a recording up to the next change; `nil` at its end.
+    package typealias Reading = () throws(ReachabilityError) -> (
+        index: Int, result: Result<Element, ReachabilityError>
+    )?
+
+    private enum Origin: Sendable {
+        case monitor(SharedMonitor)
+        case recording(@Sendable () throws(ReachabilityError) -> Reading)
+    }
+
+    private let queries: [NetworkQuery<Element>]
+    private let origin: Origin
     private var skipsFailures = false
 
     init(_ queries: [NetworkQuery<Element>], _ monitor: SharedMonitor) {
         self.queries = queries
-        self.monitor = monitor
+        origin = .monitor(monitor)
+    }
+
+    /// Creates the sequence of a recording, which each iteration begins to read.
+    package init(
+        _ queries: [NetworkQuery<Element>],
+        reading begin: @escaping @Sendable () throws(ReachabilityError) -> Reading
+    ) {
+        self.queries = queries
+        origin = .recording(begin)
     }
 
     /// The sequence that continues after evaluations that fail.
     ///
     /// The monitor evaluates again after 1 s, and then less and less often. Until that succeeds, no element comes. The
-    /// sequence fails only if the monitor cannot run.
+    /// sequence fails only if the monitor cannot run, or the recording cannot be read.
     public var skippingFailures: Self {
         var updates = self
         updates.skipsFailures = true
@@ -42,32 +64,76 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             base: Result { () throws(ReachabilityError) in
-                try ObservationIteration(queries, monitor, skipsFailures: skipsFailures)
+                switch origin {
+                case .monitor(let monitor):
+                    .monitor(try ObservationIteration(queries, monitor, skipsFailures: skipsFailures))
+                case .recording(let begin):
+                    .recording(
+                        ReplayIteration(
+                            queries: queries.map(\.observed), skipsFailures: skipsFailures, read: try begin())
+                    )
+                }
             })
     }
 
     /// One iteration, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Set to `.failure` if the monitor could not start, and to `nil` after an iteration failed.
-        var base: Result<ObservationIteration<Element>, ReachabilityError>?
+        fileprivate enum Base {
+            case monitor(ObservationIteration<Element>)
+            case recording(ReplayIteration<Element>)
+        }
 
-        /// The observation of this iteration; `nil` if the monitor could not start, and after a failure.
+        /// Set to `.failure` if the iteration could not begin, and to `nil` after it failed.
+        fileprivate var base: Result<Base, ReachabilityError>?
+
+        /// The observation of this iteration; `nil` if there is none, and after a failure.
         package var observation: NetworkObservation<Element>? {
-            guard case .success(let iteration) = base else { return nil }
+            guard case .success(.monitor(let iteration)) = base else { return nil }
             return iteration.observation
         }
 
         /// Waits for a value that differs from the last one.
         ///
-        /// - Returns: The value; `nil` after the task is cancelled or the iteration has failed.
-        /// - Throws: `ReachabilityError` if the monitor cannot run, or an evaluation fails.
+        /// - Returns: The value; `nil` after the task is cancelled, the iteration has failed, or the recording has
+        ///   ended.
+        /// - Throws: `ReachabilityError` if the monitor cannot run, an evaluation fails, or the recording cannot be
+        ///   read.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(ReachabilityError) -> Element? {
-            guard var iteration = try base.take()?.get() else { return nil }
-            let value = try await iteration.next(isolation: actor)?.get()
-            base = .success(iteration)
+            switch try base.take()?.get() {
+            case .monitor(var iteration):
+                let value = try await iteration.next(isolation: actor)?.get()
+                base = .success(.monitor(iteration))
+                return value
+            case .recording(var iteration):
+                let value = try iteration.next()
+                base = .success(.recording(iteration))
+                return value
+            case nil: return nil
+            }
+        }
+    }
+}
+
+/// One reading of a recording, whose values an observation would have received.
+private struct ReplayIteration<Value: Sendable> {
+    let queries: [ObservedQuery<Value>]
+    let skipsFailures: Bool
+    let read: NetworkUpdates<Value>.Reading
+    /// The last value of each query: after a failure that was skipped, the same one can follow.
+    var last: [Int: Value] = [:]
+
+    /// Reads up to the next value; `nil` at the end, and after the task is cancelled.
+    mutating func next() throws(ReachabilityError) -> Value? {
+        while !Task.isCancelled, let (index, result) = try read() {
+            guard skipsFailures else { return try result.get() }
+            guard let value = result.answer else { continue }
+            if let last = last.updateValue(value, forKey: index), queries[index].areSame(value, last) {
+                continue
+            }
             return value
         }
+        return nil
     }
 }

@@ -2,17 +2,17 @@
 
 package import RoutingModel
 
-/// The monitor of some targets on a clock that the caller drives, without a thread: ``MonitorState`` and what it asks.
+/// The monitor of some queries on a clock that the caller drives, without a thread: ``MonitorState`` and what it asks.
 ///
-/// The caller passes notifications and instants, and the network of each evaluation. The targets are not names.
-package struct DrivenMonitor {
+/// The caller passes notifications and instants, and the network of each evaluation. No query is about a name.
+package struct DrivenMonitor<Value: Sendable> {
     /// A result that differs from the one before in what counts as a change, or its error.
     package struct Change {
-        /// The index of the target.
+        /// The index of the query.
         package let index: Int
-        /// The report, or why the target could not be evaluated.
-        package let result: Result<ReachabilityReport, ReachabilityError>
-        /// Whether it is the first result of the target.
+        /// The value, or why the query could not be answered.
+        package let result: Result<Value, ReachabilityError>
+        /// Whether it is the first result of the query.
         package let isFirst: Bool
         /// The addresses that the result, or the one before, depends on.
         package let addresses: [IPAddress]
@@ -28,41 +28,40 @@ package struct DrivenMonitor {
         case change
     }
 
-    private let questions: [ReportQuery]
+    private let queries: [NetworkQuery<Value>]
     private var state = MonitorState()
-    private var results: [Result<ReachabilityReport, ReachabilityError>?]
+    private var results: [Result<Value, ReachabilityError>?]
     /// When the next evaluation is due: ``MonitorState/deadline`` after the last change of the state.
     package private(set) var due: MonitorInstant?
 
-    /// Creates a monitor whose targets are evaluated from ``begin(at:)`` on.
-    package init(
-        _ targets: [ReachabilityTarget],
-        options: ReachabilityOptions,
-        detail: ReachabilityReport.Detail,
-        changes: ReachabilityReport.Change
-    ) {
-        questions = targets.map { target in
-            ReportQuery(
-                target: MonitoredTarget(target: target, options: options), detail: detail, changes: changes)
-        }
-        results = Array(repeating: nil, count: questions.count)
+    /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
+    package init(_ queries: [NetworkQuery<Value>]) {
+        self.queries = queries
+        results = Array(repeating: nil, count: queries.count)
     }
 
-    /// Registers all targets: the next ``advance(to:on:)`` evaluates them.
+    /// Registers all queries but those for events: the next ``advance(to:on:)`` evaluates them.
     package mutating func begin(at now: MonitorInstant) {
-        for index in questions.indices { state.insert(MonitorState.ID(index + 1), at: now) }
+        for index in queries.indices where queries[index].event == nil {
+            state.insert(MonitorState.ID(index + 1), at: now)
+        }
+    }
+
+    /// The values of the queries for events.
+    package func values(of event: NetworkEvent) -> [(index: Int, value: Value)] {
+        queries.enumerated().compactMap { index, query in query.event.map { (index, $0(event)) } }
     }
 
     /// Takes a notification.
     ///
-    /// - Returns: Whether it can concern a target.
+    /// - Returns: Whether it can concern a query.
     package mutating func note(_ notification: KernelNotification, at now: MonitorInstant) -> Bool {
         let isCause = state.note(notification, at: now)
         if isCause { due = state.deadline }
         return isCause
     }
 
-    /// Has the next ``advance(to:on:)`` evaluate all targets.
+    /// Has the next ``advance(to:on:)`` evaluate all queries.
     ///
     /// - Parameters:
     ///   - now: The present instant.
@@ -94,7 +93,7 @@ package struct DrivenMonitor {
     /// - Parameters:
     ///   - now: The instant.
     ///   - network: Returns the network of that instant; it is not kept.
-    /// - Returns: The changes, in the order of the targets.
+    /// - Returns: The changes, in the order of the queries.
     package mutating func advance(
         to now: MonitorInstant,
         on network: () -> any RoutingSource
@@ -121,19 +120,24 @@ package struct DrivenMonitor {
         )
         // Recordings do not contain what names resolve to, so no resolver is asked.
         var batch = EvaluationBatch(facts, .success(.notFound))
-        for id in ids { questions[Int(id - 1)].plan(&batch) }
+        let entries = ids.map { id in
+            let query = queries[Int(id - 1)]
+            let first = batch.count
+            query.evaluation.kind.plan(query.object, &batch)
+            return first..<batch.count
+        }
         batch.run()
-        for (entry, id) in ids.enumerated() {
+        for (id, entries) in zip(ids, entries) {
             let index = Int(id - 1)
+            let query = queries[index].observed
             let before = state.records[id]?.all ?? []
-            let entries = entry..<entry + 1
             let dependencies = batch.dependencies(of: entries)
             let result = Result { () throws(ReachabilityError) in
-                try questions[index].answer(from: &batch, entries)
+                try query.kind.answer(query.object, &batch, entries)
             }
             let isAnswered = if case .success = result { true } else { false }
             state.evaluated(id, isAnswered ? dependencies : nil, at: now)
-            guard !result.isSame(as: results[index], questions[index].areSame) else { continue }
+            guard !result.isSame(as: results[index], query.areSame) else { continue }
             let isFirst = results[index] == nil
             results[index] = result
             let addresses = before + dependencies.addresses.all

@@ -6,7 +6,7 @@ internal import Glibc
 ///
 /// ```swift
 /// let recording = Recording(path: "/var/lib/netflags")      // a file or a directory
-/// var replay = try recording.replay(targets: [.defaultPath, .host("192.0.2.7")])
+/// var replay = try recording.replay(of: [.reports(), .reports(on: .host("192.0.2.7"))])
 /// while let step = try replay.next() {
 ///     guard case .change(let change) = step else { continue }
 ///     print(change.time, change.result, change.causes.first?.description ?? "")

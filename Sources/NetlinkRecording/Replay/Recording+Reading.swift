@@ -36,35 +36,31 @@ extension Recording {
         }
     }
 
-    /// Evaluates targets over the recorded time, as the live monitor does.
+    /// Evaluates queries over the recorded time, as the live monitor does.
     ///
     /// - Parameters:
-    ///   - targets: Addresses and the default path. A recording contains no names.
-    ///   - options: The socket that the queries are about.
-    ///   - detail: How much a report contains.
-    ///   - change: What counts as a change of a report.
+    ///   - queries: What to evaluate. A recording contains neither names nor name servers; of events, it has that
+    ///     the machine slept and that notifications were lost.
     ///   - start: Nothing before this time is reported; `nil` for the first dump.
     ///   - end: Nothing after this time is reported; `nil` for the end of the recording.
-    ///   - yieldsEvents: Whether there is a step for each notification too. Without targets, those are all steps
+    ///   - yieldsEvents: Whether there is a step for each notification too. Without queries, those are all steps
     ///     besides the marks.
     /// - Returns: The replay, before its first step.
-    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidHost` if a target is a name,
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidHost` if a query is about a name,
     ///   `ReachabilityError.Code.unreadableRecording` if the recording cannot be opened.
-    public func replay(
-        targets: [ReachabilityTarget],
-        options: ReachabilityOptions = ReachabilityOptions(),
-        detail: ReachabilityReport.Detail = .brief,
-        onChangeOf change: ReachabilityReport.Change = .flags,
+    public func replay<Value>(
+        of queries: [NetworkQuery<Value>],
         from start: Time? = nil,
         to end: Time? = nil,
         yieldsEvents: Bool = false
-    ) throws(ReachabilityError) -> Replay {
-        for target in targets {
-            if case .host(let name) = target.kind { throw .recordedName(name) }
+    ) throws(ReachabilityError) -> Replay<Value> {
+        for query in queries {
+            if let name = query.name { throw .recordedName(name) }
         }
         let stream = try attempt { () throws(RecordingError) in try self.stream(from: start) }
-        let monitor = DrivenMonitor(targets, options: options, detail: detail, changes: change)
-        return Replay(stream, ReplayMonitor(monitor, from: start, to: end, yieldsEvents: yieldsEvents))
+        let monitor = ReplayMonitor(
+            DrivenMonitor(queries), from: start, to: end, yieldsEvents: yieldsEvents)
+        return Replay(stream, monitor)
     }
 
     /// Opens the recording at a dump that ends before a time.

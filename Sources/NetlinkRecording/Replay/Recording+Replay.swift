@@ -3,10 +3,10 @@
 public import NetlinkReachability
 
 extension Recording {
-    /// Targets evaluated over recorded time: what `netflags watch` would have printed, and why.
+    /// Queries evaluated over recorded time: what an observation would have received, and why.
     ///
     /// ```swift
-    /// var replay = try recording.replay(targets: [.defaultPath])
+    /// var replay = try recording.replay(of: [.reports()])
     /// while let step = try replay.next() {
     ///     switch step {
     ///     case .change(let change): print(change.time, change.result, change.causes.map(\.description))
@@ -19,11 +19,11 @@ extension Recording {
     /// The monitor's own state machine decides when to evaluate, on a clock that follows the recorded times. A change
     /// has the time at which the monitor would have noticed it, and the flags of that time. A state that lasts less
     /// than a millisecond is not seen. After a mark, nothing is evaluated until the next dump ends.
-    public struct Replay: ~Copyable {
+    public struct Replay<Value: Sendable>: ~Copyable {
         /// One step of a replay.
-        public enum Step: Hashable, Sendable {
-            /// A target has other flags or another error than before, or was evaluated first.
-            case change(Change)
+        public enum Step: Sendable {
+            /// A query has another value or another error than before, or was evaluated first.
+            case change(Change<Value>)
             /// A statement about the recording itself.
             case mark(Mark)
             /// After a mark, the network is known again since this time: the results from before the mark hold, unless
@@ -34,10 +34,10 @@ extension Recording {
         }
 
         private var stream: RecordingStream
-        private var monitor: ReplayMonitor
+        private var monitor: ReplayMonitor<Value>
         private var isOver = false
 
-        init(_ stream: consuming RecordingStream, _ monitor: ReplayMonitor) {
+        init(_ stream: consuming RecordingStream, _ monitor: ReplayMonitor<Value>) {
             self.stream = stream
             self.monitor = monitor
         }
@@ -69,18 +69,22 @@ extension Recording {
         }
     }
 
-    /// What a replay found about a target.
-    public struct Change: Hashable, Sendable {
+    /// What a replay found about a query.
+    public struct Change<Value: Sendable>: Sendable {
         /// When the monitor would have noticed it.
         public let time: Time
-        /// The place of the target among those of the replay.
+        /// The place of the query among those of the replay.
         public let index: Int
-        /// The report, or why the target could not be evaluated.
-        public let result: Result<ReachabilityReport, ReachabilityError>
-        /// Whether this is the first result of the target, and not a change.
+        /// The value, or why the query could not be answered.
+        public let result: Result<Value, ReachabilityError>
+        /// Whether this is the first result of the query, and not a change.
         public let isFirst: Bool
         /// The events since the evaluation before that can have changed the result, oldest first, at most
         /// 256; empty for a first result, and where a lifetime ended.
         public let causes: [Event]
     }
 }
+
+extension Recording.Replay.Step: Equatable where Value: Equatable {}
+
+extension Recording.Change: Equatable where Value: Equatable {}

@@ -3,72 +3,42 @@
 public import NetlinkReachability
 
 extension Recording {
-    /// The reports of a target over the recorded time, as the sequence that a live handle has.
+    /// A query over the recorded time, as the sequence that a live network has.
     ///
     /// ```swift
-    /// func follow(_ reports: some AsyncSequence<ReachabilityReport, ReachabilityError>) async throws {
-    ///     for try await report in reports { print(report.flags.letters, report.reason) }
+    /// func follow(_ paths: NetworkUpdates<NetworkPath>) async throws {
+    ///     for try await path in paths { print(path) }
     /// }
     ///
-    /// try await follow(reachability.updates(of: .reports()))          // the kernel
-    /// try await follow(recording.updates(of: .defaultPath))           // what it would have seen
+    /// try await follow(NetworkSource.kernel.updates(of: .path()))     // the kernel
+    /// try await follow(recording.updates(of: .path()))                // what it would have seen
     /// ```
     ///
-    /// Nothing waits: the elements come as fast as the recording is read. A ``Replay`` has the times, the causes and
+    /// Nothing waits: the values come as fast as the recording is read. A ``Replay`` has the times, the causes and
     /// the gaps of the recording too.
     ///
-    /// - Parameters:
-    ///   - target: An address or the default path. A recording contains no names.
-    ///   - options: The socket that the query is about.
-    ///   - detail: How much a report contains.
-    ///   - change: What counts as a change of a report.
+    /// - Parameter query: The query. About a name, the sequence fails: a recording contains none.
     /// - Returns: The sequence.
-    public func updates(
-        of target: ReachabilityTarget,
-        options: ReachabilityOptions = ReachabilityOptions(),
-        detail: ReachabilityReport.Detail = .brief,
-        onChangeOf change: ReachabilityReport.Change = .flags
-    ) -> Updates {
-        Updates { () throws(ReachabilityError) in
-            ReplayBox(try replay(targets: [target], options: options, detail: detail, onChangeOf: change))
-        }
+    public func updates<Value>(of query: NetworkQuery<Value>) -> NetworkUpdates<Value> {
+        updates([query])
     }
 
-    /// The reports of a target over recorded time: see ``updates(of:options:detail:onChangeOf:)``.
+    /// Many queries over the recorded time, as one sequence: see ``updates(of:)-(NetworkQuery<Value>)``.
     ///
-    /// Each iteration reads the recording anew. It ends with the recording, and fails if the recording cannot be read
-    /// or an evaluation fails, as the live sequence does.
-    public struct Updates: AsyncSequence, Sendable {
-        /// A report that differs from the one before.
-        public typealias Element = ReachabilityReport
-        /// Why the recording cannot be read, or the target could not be evaluated.
-        public typealias Failure = ReachabilityError
+    /// - Parameter queries: The queries.
+    /// - Returns: The sequence.
+    public func updates<Value>(
+        of queries: [NetworkQuery<Value>]
+    ) -> NetworkUpdates<(index: Int, value: Value)> {
+        updates(queries.enumerated().map { NetworkQuery($1, index: $0) })
+    }
 
-        fileprivate let begin: @Sendable () throws(ReachabilityError) -> ReplayBox
-
-        /// Begins at the first dump.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(replay: Result { () throws(ReachabilityError) in try begin() })
-        }
-
-        /// One reading of the recording.
-        public struct Iterator: AsyncIteratorProtocol {
-            /// A failure is that of opening the recording; `nil` after a failure and at the end.
-            fileprivate var replay: Result<ReplayBox, ReachabilityError>?
-
-            /// Reads up to the next change.
-            ///
-            /// - Returns: The report; `nil` at the end of the recording.
-            /// - Throws: `ReachabilityError` if the recording cannot be read, or the target not be evaluated.
-            public mutating func next(
-                isolation actor: isolated (any Actor)?
-            ) async throws(ReachabilityError) -> ReachabilityReport? {
-                guard let box = try replay.take()?.get() else { return nil }
+    private func updates<Value>(_ queries: [NetworkQuery<Value>]) -> NetworkUpdates<Value> {
+        NetworkUpdates(queries) { () throws(ReachabilityError) in
+            let box = ReplayBox(try replay(of: queries))
+            return { () throws(ReachabilityError) in
                 while let step = try box.replay.next() {
-                    guard case .change(let change) = step else { continue }
-                    let report = try change.result.get()
-                    replay = .success(box)
-                    return report
+                    if case .change(let change) = step { return (change.index, change.result) }
                 }
                 return nil
             }
@@ -76,11 +46,11 @@ extension Recording {
     }
 }
 
-/// A replay that an iterator refers to, because it cannot be copied.
-private final class ReplayBox {
-    var replay: Recording.Replay
+/// A replay that a closure refers to, because it cannot be copied.
+private final class ReplayBox<Value: Sendable> {
+    var replay: Recording.Replay<Value>
 
-    init(_ replay: consuming Recording.Replay) {
+    init(_ replay: consuming Recording.Replay<Value>) {
         self.replay = replay
     }
 }

@@ -6,19 +6,19 @@ internal import RoutingModel
 internal import RoutingSimulation
 
 /// The monitor over a recording, on a clock that follows the recorded times.
-struct ReplayMonitor {
+struct ReplayMonitor<Value: Sendable> {
     /// How long the live monitor's thread takes to wake: notifications of this time are read together.
-    private static let wakeUpTime = Duration.milliseconds(1)
+    private static var wakeUpTime: Duration { .milliseconds(1) }
     /// The most events that a change has as its causes.
-    private static let causeLimit = 256
+    private static var causeLimit: Int { 256 }
     /// An evaluation without new events has the causes of the one before for so long: that of a second look.
-    private static let causeMemory = Duration.seconds(1)
+    private static var causeMemory: Duration { .seconds(1) }
 
     private let span: (start: MonitorInstant?, end: MonitorInstant?)
     private let yieldsEvents: Bool
     private var replay = RecordingReplay()
-    private var monitor: DrivenMonitor
-    var steps: ArraySlice<Recording.Replay.Step> = []
+    private var monitor: DrivenMonitor<Value>
+    var steps: ArraySlice<Recording.Replay<Value>.Step> = []
 
     /// The recorded time; `nil` before the first time stamp.
     private var now: MonitorInstant?
@@ -33,7 +33,7 @@ struct ReplayMonitor {
     private var earlierCauses: [Recording.Event] = []
 
     init(
-        _ monitor: DrivenMonitor,
+        _ monitor: DrivenMonitor<Value>,
         from start: Recording.Time?,
         to end: Recording.Time?,
         yieldsEvents: Bool
@@ -147,6 +147,12 @@ struct ReplayMonitor {
     private mutating func mark(_ kind: Recording.Mark.Kind) {
         guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
         steps.append(.mark(Recording.Mark(time: time, kind: kind)))
+        guard begin != nil, let event = kind.event else { return }
+        for (index, value) in monitor.values(of: event) {
+            let found = Recording.Change(
+                time: time, index: index, result: .success(value), isFirst: false, causes: [])
+            steps.append(.change(found))
+        }
     }
 
     // MARK: Dumps
@@ -225,6 +231,17 @@ struct ReplayMonitor {
         return events.filter { event in
             guard case .route(let prefix, _, _) = event.subject else { return true }
             return addresses.contains { prefix.contains($0) }
+        }
+    }
+}
+
+extension Recording.Mark.Kind {
+    /// What an observation of events receives; `nil` for what concerns the recording alone.
+    fileprivate var event: NetworkEvent? {
+        switch self {
+        case .suspended(let duration): .slept(duration)
+        case .overrun: .notificationsLost
+        default: nil
         }
     }
 }

@@ -125,8 +125,8 @@ extension Timeline {
         to end: Recording.Time? = nil
     ) throws(ReachabilityError) {
         var replay = try recording.replay(
-            targets: named.map(\.target), options: options, detail: .full, onChangeOf: changes, from: start,
-            to: end)
+            of: named.map { .reports(on: $0.target, options: options, .full, onChangeOf: changes) },
+            from: start, to: end)
         self.init(targets: named.map(\.text))
         while let step = try replay.next() {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
@@ -137,7 +137,7 @@ extension Timeline {
     }
 
     /// Adds a step of a replay.
-    mutating func take(_ step: Recording.Replay.Step) {
+    mutating func take(_ step: Recording.Replay<ReachabilityReport>.Step) {
         switch step {
         case .change(let change): take(change)
         case .mark(let mark):
@@ -157,7 +157,7 @@ extension Timeline {
         }
     }
 
-    private mutating func take(_ change: Recording.Change) {
+    private mutating func take(_ change: Recording.Change<ReachabilityReport>) {
         let before = lanes[change.index].newest
         var interval = Interval(change)
         if !change.isFirst {
@@ -203,7 +203,7 @@ extension Timeline.Lane {
 }
 
 extension Timeline.Interval {
-    fileprivate init(_ change: Recording.Change) {
+    fileprivate init(_ change: Recording.Change<ReachabilityReport>) {
         let state: Timeline.State =
             switch change.result {
             case .success(let report) where report.isReachable: .reachable

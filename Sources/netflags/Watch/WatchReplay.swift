@@ -36,11 +36,9 @@ struct WatchReplay {
     ) throws(ReachabilityError) -> ExitStatus {
         let valid = targets.indices.filter { targets[$0].failure == nil }
         var replay = try recording.replay(
-            targets: valid.compactMap { try? targets[$0].get() },
-            options: query.options,
-            detail: lines.detail,
-            onChangeOf: lines.changes
-        )
+            of: valid.compactMap { try? targets[$0].get() }.map { target in
+                .reports(on: target, options: query.options, lines.detail, onChangeOf: lines.changes)
+            })
         var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
         func writeInvalid(_ time: Recording.Time?) {
             let time = time ?? Recording.Time(microsecondsSince1970: 0)

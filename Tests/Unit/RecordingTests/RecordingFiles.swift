@@ -64,16 +64,17 @@ extension Recording {
         from start: Time? = nil,
         to end: Time? = nil,
         yieldsEvents: Bool = false
-    ) throws -> [Replay.Step] {
-        var replay = try replay(targets: targets, from: start, to: end, yieldsEvents: yieldsEvents)
-        var steps: [Replay.Step] = []
+    ) throws -> [Replay<ReachabilityReport>.Step] {
+        var replay = try replay(
+            of: targets.map { .reports(on: $0) }, from: start, to: end, yieldsEvents: yieldsEvents)
+        var steps: [Replay<ReachabilityReport>.Step] = []
         while let step = try replay.next() { steps.append(step) }
         return steps
     }
 }
 
-extension [Recording.Replay.Step] {
-    var changes: [Recording.Change] {
+extension [Recording.Replay<ReachabilityReport>.Step] {
+    var changes: [Recording.Change<ReachabilityReport>] {
         compactMap { if case .change(let change) = $0 { change } else { nil } }
     }
 
