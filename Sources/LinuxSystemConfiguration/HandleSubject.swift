@@ -23,7 +23,7 @@ enum HandleSubject: Sendable {
         let target = try ReachabilityTarget.host(text)
         guard case .host = target.kind else { return .address(handle(target)) }
         var options = ReachabilityOptions()
-        options.resolutionTimeout = resolutionTimeout
+        options.resolution.timeout = resolutionTimeout
         return .name(handle(target, options), meanwhile: handle(.defaultPath))
     }
 

@@ -27,7 +27,7 @@ extension NetworkReachability {
     ///
     /// - Parameters:
     ///   - timeout: The longest time to wait; `nil` for no limit. With zero, the target is evaluated once, and a name
-    ///     is resolved within ``ReachabilityOptions/resolutionTimeout``.
+    ///     is resolved within ``ReachabilityOptions/Resolution/timeout``.
     ///   - condition: Returns whether the wait is over.
     /// - Returns: The flags that met the condition.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out, with

@@ -45,7 +45,7 @@ public struct NetworkReachability: Sendable {
 
     /// Creates a handle for a host name, an address, or an address with an interface (`fe80::1%eth0`).
     ///
-    /// A name is not resolved here but by each query, within ``ReachabilityOptions/resolutionTimeout``.
+    /// A name is not resolved here but by each query, within ``ReachabilityOptions/Resolution/timeout``.
     ///
     /// - Parameters:
     ///   - host: The name or address, without scheme, port and path.
@@ -86,7 +86,7 @@ extension NetworkReachability {
     /// Asks for the flags, and blocks the thread while a name is resolved.
     ///
     /// An address takes one query to the kernel, which is answered in microseconds. A name is waited for at most for
-    /// ``ReachabilityOptions/resolutionTimeout``. Asynchronous functions call ``flags()``.
+    /// ``ReachabilityOptions/Resolution/timeout``. Asynchronous functions call ``flags()``.
     ///
     /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
     ///

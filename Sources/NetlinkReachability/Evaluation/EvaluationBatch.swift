@@ -66,7 +66,7 @@ extension EvaluationBatch {
                 let result =
                     if let resolution { try resolution.get() } else {
                         try facts.resolver.resolve(
-                            name, families: options.families, timeout: options.resolutionTimeout)
+                            name, families: options.families, timeout: options.resolution.timeout)
                     }
                 add(result, of: name, options, detail)
             } catch {

@@ -47,38 +47,6 @@ extension CandidateLookup {
     }
 }
 
-/// An interface as a caller names it.
-///
-/// An interface can be called by a number: a name comes before an index.
-struct InterfaceReference {
-    /// The name as the caller gave it; `nil` for an index that is no name, as that of a socket.
-    let name: String?
-    /// The index, if the text can be one.
-    let index: UInt32?
-
-    init(index: UInt32) {
-        (name, self.index) = (nil, index)
-    }
-
-    /// The interface of the address's zone, else of the options, else of the local address's zone; `nil` for none.
-    init?(of destination: IPAddress, from local: IPAddress?, _ options: ReachabilityOptions) {
-        let zone = destination.zone ?? (options.interface == nil ? local?.zone : nil)
-        guard let name = zone?.description ?? options.interface else { return nil }
-        self.name = name
-        // A number as a zone has it: of digits alone, and not 0.
-        index = zone == nil ? ZoneIdentifier(name)?.index : zone?.index
-    }
-
-    /// The reason where no such interface exists.
-    var absence: ReachabilityReason {
-        if let index {
-            ReachabilityReason(.noInterface, other: "\(index)")
-        } else {
-            ReachabilityReason(.noInterface, name ?? "")
-        }
-    }
-}
-
 /// An interface that a socket is bound to.
 struct BoundInterface {
     let index: UInt32

@@ -297,7 +297,7 @@ struct MonitorLoop: ~Copyable {
         _ = monitor.facts.resolver.begin(
             name,
             families: target.options.families,
-            timeout: target.options.resolutionTimeout,
+            timeout: target.options.resolution.timeout,
             countedBy: work
         ) { result in
             mailbox.post(.resolved(id, generation: generation, result))

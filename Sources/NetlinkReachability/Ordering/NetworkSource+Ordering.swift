@@ -36,7 +36,7 @@ extension NetworkSource {
 
     /// Orders the addresses of a target as a program tries them, and blocks the thread while a name is resolved.
     ///
-    /// A name is waited for at most for ``ReachabilityOptions/resolutionTimeout``.
+    /// A name is waited for at most for ``ReachabilityOptions/Resolution/timeout``.
     ///
     /// - Parameters:
     ///   - target: The target. The default path has the address 0.0.0.0.
@@ -54,7 +54,7 @@ extension NetworkSource {
         var resolution = HostResolution.notFound
         if let name = target.name {
             resolution = try facts.resolver.resolve(
-                name, families: options.families, timeout: options.resolutionTimeout)
+                name, families: options.families, timeout: options.resolution.timeout)
         }
         return try ordered(target, resolution, options, interleaved, policy)
     }

@@ -63,7 +63,7 @@ extension HostResolver {
     ) async throws(CancellationError) -> ResolvedName {
         let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
         let cancel = begin(
-            name, families: options.families, timeout: options.resolutionTimeout, countedBy: nil
+            name, families: options.families, timeout: options.resolution.timeout, countedBy: nil
         ) { continuation.yield($0) }
         // It ends without a result if the task is cancelled.
         for await result in results { return result }

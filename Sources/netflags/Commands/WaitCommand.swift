@@ -89,7 +89,7 @@ extension Wait {
     /// Evaluates each target once, for `--timeout 0`, which leaves no time for resolving names.
     private func evaluate(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
         var query = query
-        query.options.resolutionTimeout = .zero
+        query.options.resolution.timeout = .zero
         var pending = PendingReports(query)
         for (text, target) in targets { pending.add(text, .success(target)) }
         let results = pending.takeAll().map(\.outcome)

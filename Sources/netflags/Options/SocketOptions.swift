@@ -68,7 +68,7 @@ struct SocketOptions: ParsableArguments {
         options.destinationPort = port
         options.sourcePort = sourcePort
         options.typeOfService = tos ?? 0
-        options.interface = interface
+        options.interface = interface.map { InterfaceReference(nameOrIndex: $0) }
         options.sourceAddress = source
         options.mark = mark ?? 0
         try options.restrict(onlyIPv4: onlyIPv4, onlyIPv6: onlyIPv6)

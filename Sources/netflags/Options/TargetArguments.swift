@@ -47,7 +47,7 @@ struct ResolutionOptions: ParsableArguments {
         guard !targets.isEmpty else { throw .noTargets }
         let recording = try recorded.instant()
         var options = try socket.options(isReplay: recording != nil)
-        options.resolutionTimeout = timeout
+        options.resolution.timeout = timeout
         return TargetQuery(targets: targets, options: options, recording: recording)
     }
 }

@@ -65,7 +65,7 @@ struct OrderRun {
             guard case .success(.host(let name)) = entry.target.map(\.kind) else { continue }
             group.enter()
             _ = source.facts.resolver.begin(
-                name, families: options.families, timeout: options.resolutionTimeout, countedBy: nil
+                name, families: options.families, timeout: options.resolution.timeout, countedBy: nil
             ) { result in
                 results.withLock { $0[index] = result }
                 group.leave()

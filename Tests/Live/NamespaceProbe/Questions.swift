@@ -114,12 +114,12 @@ struct Questions {
     private static func options(_ fields: [String]) throws -> ReachabilityOptions {
         var options = ReachabilityOptions()
         // A bound for a hang: a name from a file can be slow on a busy machine.
-        options.resolutionTimeout = .seconds(60)
+        options.resolution.timeout = .seconds(60)
         for field in fields {
             let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else { throw Probe.Failure("no value in \(field)") }
             switch parts[0] {
-            case "interface": options.interface = parts[1]
+            case "interface": options.interface = InterfaceReference(nameOrIndex: parts[1])
             case "source": options.sourceAddress = try address(parts[1])
             case "mark": options.mark = try number(parts[1])
             case "user": options.user = try number(parts[1])

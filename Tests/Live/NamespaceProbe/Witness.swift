@@ -67,9 +67,9 @@ struct Witness {
 
     /// The index of the bound interface, 0 for none; `nil` when there is none of that name.
     private var interfaceIndex: UInt32? {
-        guard let name = options.interface else { return 0 }
-        let index = if_nametoindex(name)
-        return index == 0 ? nil : index
+        guard let interface = options.interface else { return 0 }
+        let index = interface.name.map { if_nametoindex($0) } ?? 0
+        return index == 0 ? interface.index : index
     }
 
     /// The families are an option of the library, not of a socket.

@@ -95,7 +95,7 @@ extension KernelRecording.Question {
 
     var options: ReachabilityOptions {
         var options = ReachabilityOptions()
-        options.interface = value(of: "oif")
+        options.interface = value(of: "oif").map { InterfaceReference(name: $0) }
         options.mark = value(of: "mark").flatMap { UInt32($0) } ?? 0
         return options
     }

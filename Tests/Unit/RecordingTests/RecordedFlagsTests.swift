@@ -48,7 +48,7 @@ struct RecordedFlagsTests {
                 continue
             }
             var options = ReachabilityOptions()
-            options.interface = probe.oif
+            options.interface = probe.oif.map { InterfaceReference(name: $0) }
             let reachability = NetworkReachability(
                 target: .address(address), options: options, source: source)
             if probe.oif == nil, Self.open[network.name]?.contains(probe.target) == true {

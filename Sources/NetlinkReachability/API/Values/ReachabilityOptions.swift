@@ -3,7 +3,7 @@
 internal import Glibc
 internal import RoutingModel
 
-/// The socket that a query is about.
+/// The socket that a query is about, and how a name is resolved for it.
 ///
 /// The defaults describe an unbound, unmarked socket of the current user. The kernel can select another route for a
 /// socket that is bound or marked: set the options that the program sets on its own socket. Numbers are the kernel's,
@@ -38,13 +38,10 @@ public struct ReachabilityOptions: Hashable, Sendable {
     ///
     /// Addresses of other families are ignored. An IPv4-mapped IPv6 address belongs to IPv4.
     public var families: Families = .all
-    /// The name of the interface that the socket is bound to (`SO_BINDTODEVICE`); `nil` for none.
-    ///
-    /// A number that is no interface's name is an index: so an interface can be given whose name is not UTF-8. Each
-    /// evaluation looks the name up, as a new socket does.
+    /// The interface that the socket is bound to (`SO_BINDTODEVICE`); `nil` for none.
     ///
     /// Loopback targets are not reachable through another interface than the loopback interface.
-    public var interface: String?
+    public var interface: InterfaceReference?
     /// The address that the socket is bound to (`bind(2)`); `nil` for none.
     public var sourceAddress: IPAddress?
     /// The socket's mark (`SO_MARK`), which policy rules can match; 0 for none.
@@ -62,11 +59,24 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var destinationPort: UInt16?
     /// The type of service (`IP_TOS`) or the traffic class (`IPV6_TCLASS`), which policy rules and routes can match.
     public var typeOfService: UInt8 = 0
-    /// The longest time that the resolver can take for a name.
+    /// How a name is resolved before the query.
     ///
-    /// It includes a wait for one of the 64 lookups that can run at the same time. With zero, the system's resolver is
-    /// not asked: the name is not resolved in time (``ReachabilityReason/Code/nameTimedOut``).
-    public var resolutionTimeout: Duration = .seconds(5)
+    /// It says nothing about the socket.
+    public var resolution = Resolution()
+
+    /// How names are resolved.
+    public struct Resolution: Hashable, Sendable, Codable {
+        /// The longest time that the resolver can take for a name.
+        ///
+        /// It includes a wait for one of the 64 lookups that can run at the same time. With zero, the system's
+        /// resolver is not asked: the name is not resolved in time (``ReachabilityReason/Code/nameTimedOut``).
+        public var timeout: Duration
+
+        /// Describes how names are resolved, by default within 5 seconds.
+        public init(timeout: Duration = .seconds(5)) {
+            self.timeout = timeout
+        }
+    }
 
     /// Creates the options of an unbound, unmarked socket of the current user, with 5 seconds for the resolver.
     public init() {}
@@ -103,7 +113,7 @@ extension ReachabilityOptions: Codable {
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         families = try values.decodeIfPresent(Families.self, forKey: .families) ?? families
-        interface = try values.decodeIfPresent(String.self, forKey: .interface)
+        interface = try values.decodeIfPresent(InterfaceReference.self, forKey: .interface)
         sourceAddress = try values.decodeIfPresent(IPAddress.self, forKey: .sourceAddress)
         mark = try values.decodeIfPresent(UInt32.self, forKey: .mark) ?? mark
         user = try values.decodeIfPresent(UInt32.self, forKey: .user)
@@ -111,8 +121,7 @@ extension ReachabilityOptions: Codable {
         sourcePort = try values.decodeIfPresent(UInt16.self, forKey: .sourcePort)
         destinationPort = try values.decodeIfPresent(UInt16.self, forKey: .destinationPort)
         typeOfService = try values.decodeIfPresent(UInt8.self, forKey: .typeOfService) ?? typeOfService
-        resolutionTimeout =
-            try values.decodeIfPresent(Duration.self, forKey: .resolutionTimeout) ?? resolutionTimeout
+        resolution = try values.decodeIfPresent(Resolution.self, forKey: .resolution) ?? resolution
     }
 }
 
@@ -136,7 +145,7 @@ extension ReachabilityOptions: CustomStringConvertible {
         if typeOfService != defaults.typeOfService {
             words.append("tos 0x\(String(typeOfService, radix: 16))")
         }
-        if resolutionTimeout != defaults.resolutionTimeout { words.append("timeout \(resolutionTimeout)") }
+        if resolution != defaults.resolution { words.append("timeout \(resolution.timeout)") }
         return words.isEmpty ? "default" : words.joined(separator: ", ")
     }
 }

@@ -120,6 +120,6 @@ extension ReachabilityReason.Code {
     public static let nameNotFound = Self(.nameNotFound)
     /// The name cannot be resolved now: a name server failed or did not answer.
     public static let nameNotResolved = Self(.nameNotResolved)
-    /// The name was not resolved within ``ReachabilityOptions/resolutionTimeout``.
+    /// The name was not resolved within ``ReachabilityOptions/Resolution/timeout``.
     public static let nameTimedOut = Self(.nameTimedOut)
 }

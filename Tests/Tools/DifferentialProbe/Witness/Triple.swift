@@ -71,7 +71,7 @@ struct Triple: Hashable {
     /// The same question in the words of the library.
     var options: ReachabilityOptions {
         var options = ReachabilityOptions()
-        options.interface = device
+        options.interface = device.map { InterfaceReference(nameOrIndex: $0) }
         options.sourceAddress = source
         if let family { options.families = family == .v4 ? .v4 : .v6 }
         options.mark = mark

@@ -225,7 +225,7 @@ struct MonitorTests {
         let clock = ManualMonitorClock(network.clock)
         let source = NetworkSource(routing: network.routing, resolver: resolver, clock: clock)
         var options = ReachabilityOptions()
-        options.resolutionTimeout = .milliseconds(1)
+        options.resolution.timeout = .milliseconds(1)
         let reachability = try NetworkReachability(target: .host(name), options: options, source: source)
         let observation = try reachability.observe(on: .queue(recorder.queue), recorder.handler)
         try await eventually("the name is given up") { observation.current != nil }

@@ -103,7 +103,7 @@ struct PathOptionsTests {
     func `flags and reason are those of the default path as a target`(hasDefaultRoute: Bool) throws {
         if !hasDefaultRoute { network.removeDefault(.defaultRoute(2, via: "192.0.2.254", metric: 100)) }
         for families in [.all, .v4, .v6, []] as [ReachabilityOptions.Families] {
-            for interface in [nil, "eth0", "eth1", "lo"] {
+            for interface in [nil, "eth0", "eth1", "lo"] as [InterfaceReference?] {
                 for mark in [0, 7] as [UInt32] {
                     for source in [nil, "192.0.2.1", "203.0.113.1", "2001:db8::1", "127.0.0.1", "0.0.0.0"] {
                         var options = ReachabilityOptions()
@@ -177,7 +177,7 @@ extension Route {
 }
 
 extension ReachabilityOptions {
-    fileprivate init(interface: String? = nil, sourceAddress: IPAddress? = nil) {
+    fileprivate init(interface: InterfaceReference? = nil, sourceAddress: IPAddress? = nil) {
         self.init()
         (self.interface, self.sourceAddress) = (interface, sourceAddress)
     }

@@ -187,7 +187,7 @@ struct AsyncQuestionTests {
             }
         }
         var options = ReachabilityOptions()
-        options.resolutionTimeout = .milliseconds(1)
+        options.resolution.timeout = .milliseconds(1)
         let handle = try NetworkReachability(
             host: "db.internal", options: options, source: source(NeverResolver()))
         #expect(try await handle.report().reason.code == .nameTimedOut)

@@ -53,7 +53,7 @@ struct CodingTests {
         options.sourceAddress = gateway
         options.mark = 42
         options.user = 1_000
-        options.resolutionTimeout = .milliseconds(1_500)
+        options.resolution.timeout = .milliseconds(1_500)
         #expect(try roundTrip(options) == options)
     }
 

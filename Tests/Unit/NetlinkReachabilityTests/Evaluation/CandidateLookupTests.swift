@@ -126,7 +126,7 @@ struct CandidateLookupTests {
 
     /// A plan in words.
     private static func plan(
-        _ destination: IPAddress, from local: IPAddress? = nil, on interface: String? = nil,
+        _ destination: IPAddress, from local: IPAddress? = nil, on interface: InterfaceReference? = nil,
         boundTo index: UInt32? = nil
     ) -> String {
         var options = ReachabilityOptions()

@@ -121,7 +121,7 @@ struct EvaluationBatchTests {
     @Test func `timeout and families of the options reach the resolver`() throws {
         var options = ReachabilityOptions()
         options.families = .v6
-        options.resolutionTimeout = .milliseconds(250)
+        options.resolution.timeout = .milliseconds(250)
         let (handle, _, resolver) = try handle([:], options: options)
         _ = try handle.blockingFlags()
         #expect(

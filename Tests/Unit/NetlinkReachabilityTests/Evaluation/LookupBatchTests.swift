@@ -254,4 +254,25 @@ struct LookupBatchTests {
         _ = try reachability(.address(address("198.51.100.7%2")), network).blockingFlags()
         #expect(network.queries.map(\.outputInterface) == [9, 2])
     }
+
+    @Test func `a reference is a name, an index, or what a user writes for one of them`() throws {
+        let numbered = InterfaceFacts(link: Link(index: 9, name: "3"))
+        let third = InterfaceFacts(link: Link(index: 3, name: "eth3"))
+        let network = network { $0.interfaces += [numbered, third] }
+        let references: [InterfaceReference] = [
+            "3", InterfaceReference(index: 3), InterfaceReference(nameOrIndex: "3"),
+            InterfaceReference(nameOrIndex: "9"),
+        ]
+        for reference in references {
+            var options = ReachabilityOptions()
+            options.interface = reference
+            _ = try reachability(.address(address("198.51.100.7")), network, options: options).blockingFlags()
+        }
+        #expect(network.queries.map(\.outputInterface) == [9, 3, 9, 9])
+        var options = ReachabilityOptions()
+        options.interface = "9"
+        let report = try reachability(.address(address("198.51.100.7")), network, options: options)
+            .blockingReport()
+        #expect(report.reason.code == .noInterface)
+    }
 }

@@ -16,7 +16,7 @@ struct RulesLookupTests {
         ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces, addresses: addresses))
     }
 
-    private func bound(to interface: String) -> ReachabilityOptions {
+    private func bound(to interface: InterfaceReference) -> ReachabilityOptions {
         var options = ReachabilityOptions()
         options.interface = interface
         return options
@@ -159,9 +159,9 @@ struct RulesLookupTests {
             ("fe80::1%nosuch0", nil, "there is no interface \"nosuch0\""),
             ("fe80::1%99", nil, "no interface has the index 99"),
             ("198.51.100.7", "nosuch0", "there is no interface \"nosuch0\""),
-        ] as [(String, String?, String)])
+        ] as [(String, InterfaceReference?, String)])
     func `a target whose interface does not exist is not reachable, and says so`(
-        text: String, interface: String?, reason: String
+        text: String, interface: InterfaceReference?, reason: String
     ) throws {
         let options = interface.map(bound) ?? ReachabilityOptions()
         let handle = try reachability(.address(address(text)), network(), options: options)

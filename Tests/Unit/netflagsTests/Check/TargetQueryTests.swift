@@ -28,7 +28,7 @@ struct TargetQueryTests {
         options.sourceAddress = IPAddress("2001:db8::9")
         options.mark = 31
         options.families = .v6
-        options.resolutionTimeout = .milliseconds(250)
+        options.resolution.timeout = .milliseconds(250)
         #expect(
             query == TargetQuery(targets: ["a", "-"], options: options, format: .json, explains: true))
     }
