@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <errno.h>
+#include <limits.h>
 #include <netlink/errno.h>
 #include <netlink/version.h>
 
@@ -27,7 +28,8 @@ bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error) {
     size_t skip = is_error ? sizeof(*body) : sizeof(body->error);
     size_t payload = message->nlmsg_len - NLMSG_HDRLEN;
     cnl_fail(error, 0);
-    if (payload < skip) {
+    /* The kernel's errors are negative errnos. */
+    if (payload < skip || body->error > 0 || body->error == INT_MIN) {
         return false;
     }
     error->number = -body->error;

@@ -12,13 +12,13 @@ struct cnl_events {
 };
 
 /* With MSG_TRUNC the kernel returns the length of a datagram even if it did not fit. */
-ssize_t cnl_receive(int descriptor, void *buffer, int flags, struct sockaddr_nl *sender) {
-    socklen_t size = sizeof(*sender);
+ssize_t cnl_receive(int descriptor, void *buffer, size_t size, int flags, struct sockaddr_nl *sender) {
+    socklen_t sender_size = sizeof(*sender);
     ssize_t length;
     do {
-        length = recvfrom(descriptor, buffer, CNL_READ_SIZE, MSG_TRUNC | flags, (struct sockaddr *)sender, &size);
+        length = recvfrom(descriptor, buffer, size, MSG_TRUNC | flags, (struct sockaddr *)sender, &sender_size);
     } while (length < 0 && errno == EINTR);
-    if (length >= 0 && (size != sizeof(*sender) || sender->nl_family != AF_NETLINK)) {
+    if (length >= 0 && (sender_size != sizeof(*sender) || sender->nl_family != AF_NETLINK)) {
         sender->nl_pid = UINT32_MAX;
     }
     return length < 0 ? -errno : length;
@@ -61,7 +61,7 @@ int cnl_events_descriptor(const cnl_events *events) {
 
 int cnl_events_receive(cnl_events *events, cnl_message_handler handler, void *context) {
     struct sockaddr_nl sender;
-    ssize_t length = cnl_receive(cnl_events_descriptor(events), events->buffer, 0, &sender);
+    ssize_t length = cnl_receive(cnl_events_descriptor(events), events->buffer, CNL_READ_SIZE, 0, &sender);
     if (length < 0) {
         return length == -EAGAIN ? 0 : (int)length;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "cnl_internal.h"
 
@@ -10,19 +9,10 @@ enum {
     CNL_STALE_DATAGRAMS = 256, /* datagrams without an answer that one attempt skips between answers */
 };
 
-/* Uses send(): nl_sendto() passes the kernel's address with each datagram although the socket is connected. */
-static int cnl_send(int descriptor, const void *bytes, size_t size) {
-    ssize_t length;
-    do {
-        length = send(descriptor, bytes, size, 0);
-    } while (length < 0 && errno == EINTR);
-    return length < 0 ? -errno : 0;
-}
-
 /* Sends the requests that have no answer, under new sequence numbers. Returns 0 or a negative errno. */
 static int cnl_exchange_send(cnl_query *query, cnl_exchange *exchange) {
     size_t size = 0;
-    exchange->port = query->port;
+    exchange->port = query->transport.port;
     exchange->first = query->sequence + 1;
     exchange->awaited = exchange->unanswered;
     query->sequence += CNL_REQUESTS;
@@ -39,7 +29,7 @@ static int cnl_exchange_send(cnl_query *query, cnl_exchange *exchange) {
         memcpy(query->requests + size, header, header->nlmsg_len);
         size += NLMSG_ALIGN(header->nlmsg_len);
     }
-    return cnl_send(query->descriptor, query->requests, size);
+    return query->transport.send(query->transport.context, query->requests, size);
 }
 
 /* A datagram while its messages are read. */
@@ -113,7 +103,7 @@ void cnl_query_begin(cnl_query *query, uint16_t type, uint16_t flags, const void
         .nlmsg_len = NLMSG_HDRLEN,
         .nlmsg_type = type,
         .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags),
-        .nlmsg_pid = query->port,
+        .nlmsg_pid = query->transport.port,
     };
     query->is_too_long = nlmsg_append(query->request, (void *)body, size, NLMSG_ALIGNTO) != 0;
 }

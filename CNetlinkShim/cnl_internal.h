@@ -33,7 +33,8 @@
 bool cnl_fail(cnl_error *error, int number);
 bool cnl_fail_libnl(cnl_error *error, int libnl_code);
 
-/* Reads NLMSG_ERROR or NLMSG_DONE: the errno, 0 for success, and the kernel's text. Returns false when it is cut. */
+/* Reads NLMSG_ERROR or NLMSG_DONE: the errno, 0 for success, and the kernel's text. Returns false when it is cut,
+ * or its number is no errno. */
 bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error);
 
 /* MARK: attributes */
@@ -75,17 +76,15 @@ static inline size_t cnl_address_size(uint8_t family) {
 /* Calls the handler with each message of a datagram. Returns 0, or -EBADMSG when the rest is malformed. */
 int cnl_for_each_message(const void *bytes, size_t length, cnl_message_handler handler, void *_Nullable context);
 
-/* Reads one datagram into a buffer of CNL_READ_SIZE. Returns its length, which exceeds the buffer's for one that was
- * cut, or a negative errno. The flags are those of recv(). The kernel is the sender whose nl_pid is 0; a datagram that
+/* Reads one datagram of a socket, as a cnl_transport does. The kernel is the sender whose nl_pid is 0; a datagram that
  * it sent to no group is an answer. */
-ssize_t cnl_receive(int descriptor, void *buffer, int flags, struct sockaddr_nl *sender);
+ssize_t cnl_receive(int descriptor, void *buffer, size_t size, int flags, struct sockaddr_nl *sender);
 
 struct cnl_query {
     struct nl_sock *_Nullable socket;
     struct nl_msg *_Nullable request; /* allocated once, rebuilt for each request */
-    int descriptor;
-    uint32_t port, sequence;
-    bool is_strict;
+    cnl_transport transport;
+    uint32_t sequence;
     bool is_too_long; /* whether an attribute did not fit into the request */
     bool knows_flows; /* known to evaluate RTA_IP_PROTO and ports */
     cnl_query_changes changes;

@@ -74,7 +74,8 @@ static int cnl_batch_take(cnl_exchange *exchange, unsigned index, const struct n
     cnl_route route;
     bool is_refused = message->nlmsg_type == NLMSG_ERROR;
     if (is_refused) {
-        if (!cnl_read_status(message, &refusal)) {
+        /* A lookup is not acknowledged. */
+        if (!cnl_read_status(message, &refusal) || refusal.number == 0) {
             return -EBADMSG;
         }
     } else {
@@ -118,7 +119,7 @@ static void cnl_note_refusal(size_t index, const cnl_route *route, const cnl_err
  * them refuses a protocol that it cannot look up, and a strict kernel is newer. */
 static bool cnl_query_check_flow(cnl_query *query, cnl_error *error) {
     static const char text[] = "this kernel ignores the protocol and the ports of a lookup: Linux 4.17 is needed";
-    if (query->is_strict || query->knows_flows) {
+    if (query->transport.is_strict || query->knows_flows) {
         return true;
     }
     const cnl_route_request probe = {.family = AF_INET, .ip_protocol = IPPROTO_RAW, .destination = {127, 0, 0, 1}};

@@ -14,34 +14,55 @@ enum {
     CNL_TIMEOUT_SECONDS = 1,
 };
 
+static int cnl_socket_of(void *context) {
+    return nl_socket_get_fd(((cnl_query *)context)->socket);
+}
+
+/* Uses send(): nl_sendto() passes the kernel's address with each datagram although the socket is connected. */
+static int cnl_socket_send(void *context, const void *bytes, size_t size) {
+    ssize_t length;
+    do {
+        length = send(cnl_socket_of(context), bytes, size, 0);
+    } while (length < 0 && errno == EINTR);
+    return length < 0 ? -errno : 0;
+}
+
+static ssize_t cnl_socket_receive(void *context, void *buffer, size_t size, int flags, struct sockaddr_nl *sender) {
+    return cnl_receive(cnl_socket_of(context), buffer, size, flags, sender);
+}
+
 static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_error *error) {
     errno = 0;
     int status = nl_connect(query->socket, protocol);
     if (status < 0) {
         return cnl_fail_libnl(error, status);
     }
-    query->descriptor = nl_socket_get_fd(query->socket);
-    query->port = nl_socket_get_local_port(query->socket);
+    int descriptor = nl_socket_get_fd(query->socket);
     /* On a connected socket the kernel refuses datagrams from other processes (ECONNREFUSED for them), so the
      * sender of a reply needs no check. */
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     struct timeval limit = {.tv_sec = CNL_TIMEOUT_SECONDS};
-    if (connect(query->descriptor, (struct sockaddr *)&kernel, sizeof(kernel)) != 0 ||
-        setsockopt(query->descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0) {
+    if (connect(descriptor, (struct sockaddr *)&kernel, sizeof(kernel)) != 0 ||
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0) {
         return cnl_fail(error, errno);
     }
     int yes = 1;
     /* Old kernels lack these options. They check less and send no message with an error. */
-    query->is_strict =
-        setsockopt(query->descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &yes, sizeof(yes)) == 0;
-    (void)setsockopt(query->descriptor, SOL_NETLINK, NETLINK_EXT_ACK, &yes, sizeof(yes));
-    (void)setsockopt(query->descriptor, SOL_NETLINK, NETLINK_CAP_ACK, &yes, sizeof(yes));
+    query->transport = (cnl_transport){
+        .send = cnl_socket_send,
+        .receive = cnl_socket_receive,
+        .context = query,
+        .port = nl_socket_get_local_port(query->socket),
+        .is_strict = setsockopt(descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &yes, sizeof(yes)) == 0,
+    };
+    (void)setsockopt(descriptor, SOL_NETLINK, NETLINK_EXT_ACK, &yes, sizeof(yes));
+    (void)setsockopt(descriptor, SOL_NETLINK, NETLINK_CAP_ACK, &yes, sizeof(yes));
     /* libnl shrinks the receive buffer to 64 KiB; dumps are faster with two datagrams queued. */
     (void)nl_socket_set_buffer_size(query->socket, 256 * 1024, 32 * 1024);
     return true;
 }
 
-cnl_query *cnl_query_open(int protocol, cnl_error *error) {
+static cnl_query *cnl_query_allocate(cnl_error *error) {
     cnl_query *query = malloc(sizeof(*query));
     if (!query) {
         cnl_fail(error, ENOMEM);
@@ -51,12 +72,29 @@ cnl_query *cnl_query_open(int protocol, cnl_error *error) {
     memset(query, 0, offsetof(cnl_query, requests));
     query->socket = nl_socket_alloc();
     query->request = nlmsg_alloc_size(CNL_MESSAGE_SIZE);
-    bool is_allocated = (query->socket && query->request) || cnl_fail(error, ENOMEM);
-    if (is_allocated && cnl_query_set_up(query, protocol, error)) {
+    if (query->socket && query->request) {
         return query;
     }
+    cnl_fail(error, ENOMEM);
     cnl_query_close(query);
     return NULL;
+}
+
+cnl_query *cnl_query_open(int protocol, cnl_error *error) {
+    cnl_query *query = cnl_query_allocate(error);
+    if (query && !cnl_query_set_up(query, protocol, error)) {
+        cnl_query_close(query);
+        return NULL;
+    }
+    return query;
+}
+
+cnl_query *cnl_query_open_over(const cnl_transport *transport, cnl_error *error) {
+    cnl_query *query = cnl_query_allocate(error);
+    if (query) {
+        query->transport = *transport;
+    }
+    return query;
 }
 
 void cnl_query_close(cnl_query *query) {
@@ -66,7 +104,7 @@ void cnl_query_close(cnl_query *query) {
 }
 
 bool cnl_query_is_strict(const cnl_query *query) {
-    return query->is_strict;
+    return query->transport.is_strict;
 }
 
 bool cnl_query_follow(cnl_query *query, uint32_t group) {
@@ -87,7 +125,8 @@ static void cnl_query_note_loss(cnl_query *query) {
 ssize_t cnl_query_read(cnl_query *query, int flags) {
     for (int notifications = 0; notifications < CNL_NOTIFICATIONS; notifications++) {
         struct sockaddr_nl sender;
-        ssize_t length = cnl_receive(query->descriptor, query->buffer, flags, &sender);
+        ssize_t length =
+            query->transport.receive(query->transport.context, query->buffer, CNL_READ_SIZE, flags, &sender);
         if (length < 0) {
             if (length == -ENOBUFS) {
                 cnl_query_note_loss(query);

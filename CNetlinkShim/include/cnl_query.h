@@ -3,6 +3,8 @@
 #ifndef CNL_QUERY_H
 #define CNL_QUERY_H
 
+#include <sys/types.h>
+
 #include "cnl_message.h"
 
 #pragma clang assume_nonnull begin
@@ -15,6 +17,21 @@ typedef struct cnl_query cnl_query;
 /* Opens a socket of a netlink protocol (NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_SOCK_DIAG). Returns NULL and fills the
  * error on failure. The caller closes the socket. */
 cnl_query *_Nullable cnl_query_open(int protocol, cnl_error *error);
+
+/* How datagrams are sent to the kernel and received from it. */
+typedef struct cnl_transport {
+    /* Sends a datagram. Returns 0 or a negative errno. */
+    int (*send)(void *_Nullable context, const void *bytes, size_t size);
+    /* Reads a datagram into a buffer. Returns its length, which exceeds the buffer's for one that was cut, or a negative
+     * errno: -EAGAIN where none comes in time. The flags are those of recv(). */
+    ssize_t (*receive)(void *_Nullable context, void *buffer, size_t size, int flags, struct sockaddr_nl *sender);
+    void *_Nullable context;
+    uint32_t port;  /* of the answers */
+    bool is_strict; /* whether the kernel checks requests strictly */
+} cnl_transport;
+
+/* Exchanges datagrams by a transport in place of a socket: for tests without a kernel. */
+cnl_query *_Nullable cnl_query_open_over(const cnl_transport *transport, cnl_error *error);
 
 void cnl_query_close(cnl_query *query);
 

@@ -22,6 +22,15 @@ package struct QuerySocket: ~Copyable {
         self.handle = handle
     }
 
+    /// Exchanges datagrams by a transport in place of a socket: for tests without a kernel.
+    init(over transport: cnl_transport) throws(ReachabilityError) {
+        var (transport, error) = (transport, cnl_error())
+        guard let handle = cnl_query_open_over(&transport, &error) else {
+            throw ReachabilityError("allocate a request", error)
+        }
+        self.handle = handle
+    }
+
     deinit {
         cnl_query_close(handle)
     }
