@@ -27,7 +27,7 @@ static int cnl_socket_send(void *context, const void *bytes, size_t size) {
     return length < 0 ? -errno : 0;
 }
 
-static ssize_t cnl_socket_receive(void *context, void *buffer, size_t size, int flags, struct sockaddr_nl *sender) {
+static long cnl_socket_receive(void *context, void *buffer, size_t size, int flags, struct sockaddr_nl *sender) {
     return cnl_receive(cnl_socket_of(context), buffer, size, flags, sender);
 }
 

@@ -3,8 +3,6 @@
 #ifndef CNL_QUERY_H
 #define CNL_QUERY_H
 
-#include <sys/types.h>
-
 #include "cnl_message.h"
 
 #pragma clang assume_nonnull begin
@@ -24,7 +22,7 @@ typedef struct cnl_transport {
     int (*send)(void *_Nullable context, const void *bytes, size_t size);
     /* Reads a datagram into a buffer. Returns its length, which exceeds the buffer's for one that was cut, or a negative
      * errno: -EAGAIN where none comes in time. The flags are those of recv(). */
-    ssize_t (*receive)(void *_Nullable context, void *buffer, size_t size, int flags, struct sockaddr_nl *sender);
+    long (*receive)(void *_Nullable context, void *buffer, size_t size, int flags, struct sockaddr_nl *sender);
     void *_Nullable context;
     uint32_t port;  /* of the answers */
     bool is_strict; /* whether the kernel checks requests strictly */
