@@ -47,6 +47,10 @@ package enum RecordingAnnotation: Hashable, Sendable {
     case clock(ClockReading)
     /// The number of the recorder's file before this one in a directory, 0 for none. Kind 16, u64.
     case follows(UInt64)
+    /// Who a netlink port stands for in the changes that follow in the file; `nil` if that is unknown again. Kind 17:
+    /// u32 port, u8 certainty (0 for none), u8 zero, u16 number of processes, and for each i32 process, u8 and u8
+    /// lengths of its name and its unit, and both texts.
+    case requester(port: UInt32, Recording.Event.Requester?)
 
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
     /// i32 errno.
@@ -100,6 +104,10 @@ extension RecordingAnnotation {
             reading.isBootKnown = kind == 14
             self = .clock(reading)
         case 16 where body.count >= 8: self = .follows(body.loadUnaligned(as: UInt64.self))
+        case 17 where body.count >= 8:
+            let requester = Recording.Event.Requester(body)
+            guard requester != nil || body[4] == 0 else { return nil }
+            self = .requester(port: body.loadUnaligned(as: UInt32.self), requester)
         default: return nil
         }
     }
@@ -122,6 +130,8 @@ extension RecordingAnnotation {
         case .continued: Self.payload(13)
         case .clock(let reading): Self.payload(reading.isBootKnown ? 14 : 15, reading.bytes)
         case .follows(let number): Self.payload(16, number.hostBytes)
+        case .requester(let port, let requester):
+            Self.payload(17, port.hostBytes + (requester?.bytes ?? [0, 0, 0, 0]))
         }
     }
 
@@ -153,6 +163,58 @@ extension RecordingAnnotation.Table {
             family: IPAddress.Family(rawValue: bytes[2]),
             number: bytes.loadUnaligned(fromByteOffset: 4, as: Int32.self)
         )
+    }
+}
+
+extension Recording.Event.Requester {
+    private static let certainties: [Certainty] = [.holder, .holders, .candidates, .gone]
+
+    fileprivate var bytes: [UInt8] {
+        let number = UInt8((Self.certainties.firstIndex(of: certainty) ?? 0) + 1)
+        return [number, 0] + UInt16(processes.count).hostBytes + processes.flatMap(\.bytes)
+    }
+
+    /// Reads a body behind its port; `nil` for an unknown certainty, or one whose processes are missing or cut.
+    fileprivate init?(_ body: UnsafeRawBufferPointer) {
+        let number = Int(body[4])
+        guard Self.certainties.indices.contains(number - 1) else { return nil }
+        var (processes, rest) = ([Process](), body[8...])
+        for _ in 0..<min(Int(body.loadUnaligned(fromByteOffset: 6, as: UInt16.self)), Self.limit) {
+            guard let process = Process(&rest) else { return nil }
+            processes.append(process)
+        }
+        let certainty = Self.certainties[number - 1]
+        let isPlausible =
+            switch certainty {
+            case .holder: processes.count == 1
+            case .holders: processes.count > 1
+            case .candidates: !processes.isEmpty
+            case .gone: processes.isEmpty
+            }
+        guard isPlausible else { return nil }
+        self.init(certainty: certainty, processes: processes)
+    }
+}
+
+extension Recording.Event.Requester.Process {
+    fileprivate var bytes: [UInt8] {
+        let (name, unit) = (name.utf8.prefix(255), unit?.utf8.prefix(255) ?? "".utf8[...])
+        return identifier.hostBytes + [UInt8(name.count), UInt8(unit.count)] + name + unit
+    }
+
+    /// Reads a process, and leaves what follows it; `nil` for one that is cut.
+    fileprivate init?(_ rest: inout Slice<UnsafeRawBufferPointer>) {
+        guard rest.count >= 6 else { return nil }
+        let identifier = UnsafeRawBufferPointer(rebasing: rest.prefix(4)).loadUnaligned(as: Int32.self)
+        let (name, unit) = (Int(rest[rest.startIndex + 4]), Int(rest[rest.startIndex + 5]))
+        rest = rest.dropFirst(6)
+        guard rest.count >= name + unit else { return nil }
+        func text(_ count: Int) -> String {
+            defer { rest = rest.dropFirst(count) }
+            return String(decoding: rest.prefix(count), as: UTF8.self)
+        }
+        let words = (text(name), text(unit))
+        self.init(identifier: identifier, name: words.0, unit: words.1.isEmpty ? nil : words.1)
     }
 }
 

@@ -7,8 +7,9 @@ internal import RoutingSimulation
 extension Recording.Event {
     /// Who asked for a change, as far as the notification shows it.
     public enum Origin: Hashable, Sendable {
-        /// A program asked for it over netlink, from the socket with this port.
-        case request(port: NetlinkPort)
+        /// A program asked for it over netlink, from the socket with this port; the requester is `nil` if the recorder
+        /// did not see who that was.
+        case request(port: NetlinkPort, by: Requester?)
         /// No program: the lifetime of the address or the route ended.
         case lifetimeEnd
         /// No program asked for this removal over netlink, and the interface with this name is down or gone: the kernel
@@ -63,7 +64,12 @@ extension Recording.Event {
 extension Recording.Event.Origin {
     /// The port of the request; `nil` where there is none.
     public var port: Recording.Event.NetlinkPort? {
-        if case .request(let port) = self { port } else { nil }
+        if case .request(let port, _) = self { port } else { nil }
+    }
+
+    /// Who had the port; `nil` where there is none, or the recorder did not see who it was.
+    public var requester: Recording.Event.Requester? {
+        if case .request(_, let requester) = self { requester } else { nil }
     }
 
     /// The word for programs; `nil` if the origin is unknown.
@@ -81,7 +87,8 @@ extension Recording.Event.Origin: CustomStringConvertible {
     /// What follows the sentence of an event, such as `on request (port 1262)`; empty if it is unknown.
     public var description: String {
         switch self {
-        case .request(let port): "on request (\(port))"
+        case .request(let port, let requester):
+            "on request (\(port)\(requester.map { ", \($0)" } ?? ""))"
         case .lifetimeEnd: "as its lifetime ended"
         case .interfaceDown(let name): "while \(name) is down"
         case .unknown: ""
@@ -96,9 +103,15 @@ extension Recording.Event.Origin {
     ///   - message: The notification.
     ///   - change: What it says.
     ///   - before: The network before it.
-    init(of message: NetlinkMessage, _ change: NetworkChange, before: NetworkSnapshot) {
+    ///   - requester: Who the message's port stands for.
+    init(
+        of message: NetlinkMessage,
+        _ change: NetworkChange,
+        before: NetworkSnapshot,
+        by requester: Recording.Event.Requester?
+    ) {
         guard message.port == 0 else {
-            self = .request(port: Recording.Event.NetlinkPort(message.port))
+            self = .request(port: Recording.Event.NetlinkPort(message.port), by: requester)
             return
         }
         switch change {

@@ -161,12 +161,18 @@ extension Recording.Event {
     ///   - message: The message.
     ///   - before: The network before the message.
     ///   - time: When it was received.
-    init?(_ message: NetlinkMessage, before: NetworkSnapshot, at time: Recording.Time) {
+    ///   - requester: Who the message's port stands for; `nil` if that is unknown.
+    init?(
+        _ message: NetlinkMessage,
+        before: NetworkSnapshot,
+        at time: Recording.Time,
+        by requester: Requester? = nil
+    ) {
         guard let change = message.change, let (subject, text) = before.describe(change) else { return nil }
         self.time = time
         self.change = change
         self.subject = subject
-        origin = Origin(of: message, change, before: before)
+        origin = Origin(of: message, change, before: before, by: requester)
         description = origin == .unknown ? text : "\(text) \(origin)"
         isRemoval =
             switch change {

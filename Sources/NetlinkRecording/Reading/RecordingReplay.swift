@@ -43,6 +43,10 @@ package struct RecordingReplay: Sendable {
     private var isBeforeMarkedDump = false
     /// Whether a file has ended, and the next one has not said that it continues it.
     private var isBetweenFiles = false
+    /// Who the ports of the present file stand for.
+    private var requesters: [UInt32: Recording.Event.Requester] = [:]
+    /// The most ports that are kept: those that the recorder remembers.
+    private static let requesterLimit = 1_024
     /// Parts of dumps without annotations that ``settle()`` has not seen.
     private var openParts = 0
 
@@ -110,6 +114,7 @@ package struct RecordingReplay: Sendable {
         case .fileEnd:
             abandonDump()
             isBetweenFiles = true
+            requesters = [:]
         case .annotation(let annotation):
             if take(annotation) { return endDump() }
         }
@@ -136,6 +141,9 @@ package struct RecordingReplay: Sendable {
         case .dumping, .gap: return nil
         }
     }
+
+    /// Who a port stood for, as the recorder saw it; `nil` if it did not look, or saw nothing.
+    package func requester(of port: UInt32) -> Recording.Event.Requester? { requesters[port] }
 
     /// Drops the previous network if a dump was announced.
     package mutating func beginDump() {
@@ -208,7 +216,12 @@ package struct RecordingReplay: Sendable {
         case .wirelessInterfaces(let indexes): state.routing.wirelessIndexes.formUnion(indexes)
         case .cellularInterfaces(let indexes): state.routing.cellularIndexes.formUnion(indexes)
         case .changingTables(let tables): state.coverage.changed(tables)
-        case .origin(let text): snapshot.kernel = KernelRelease(text)
+        case .origin(let text):
+            snapshot.kernel = KernelRelease(text)
+            requesters = [:]
+        case .requester(let port, let requester):
+            if requesters.count >= Self.requesterLimit { requesters = [:] }
+            requesters[port] = requester
         case .continued: isBetweenFiles = false
         case .overrun, .suspended, .unwritten, .end, .clock, .follows: break
         // A table that the kernel does not have is empty. A dump without a listener counts as it is.

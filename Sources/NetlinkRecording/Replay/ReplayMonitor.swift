@@ -123,7 +123,10 @@ struct ReplayMonitor<Value: Sendable> {
         else { return }
         // Which lifetimes are over by now.
         replay.moveClock(to: time)
-        guard let event = Recording.Event(message, before: replay.snapshot, at: time) else { return }
+        let requester = replay.requester(of: message.port)
+        guard let event = Recording.Event(message, before: replay.snapshot, at: time, by: requester) else {
+            return
+        }
         if isCause { causes.append(event) }
         if yieldsEvents { steps.append(.event(event)) }
     }

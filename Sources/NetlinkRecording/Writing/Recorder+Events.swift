@@ -98,7 +98,7 @@ extension Recorder {
         try markOverrun(in: &output)
         // While the changes continue each dump would cause the next overrun.
         guard try !wait.backOff() else { return false }
-        _ = takePending()
+        dropPending()
         try recordDump(into: &output)
         return false
     }
@@ -167,7 +167,7 @@ extension Recorder {
     private mutating func markOverrun<Output: RecordingOutput & ~Copyable>(
         in output: inout Output
     ) throws(ReachabilityError) {
-        _ = takePending()
+        dropPending()
         summary.overruns += 1
         let now = clock.now
         try attempt { () throws(RecordingError) in try output.append(.overrun, at: now) }

@@ -107,8 +107,8 @@ extension Recorder {
     ) throws(ReachabilityError) {
         try attempt { () throws(RecordingError) in try rotation.reopen() }
         // Notifications received in between are in no file.
-        while try readEvents() == .changes { _ = takePending() }
-        _ = takePending()
+        while try readEvents() == .changes { dropPending() }
+        dropPending()
         try beginFile(&rotation, .unwritten(number: error.number == 0 ? EIO : error.number))
     }
 }

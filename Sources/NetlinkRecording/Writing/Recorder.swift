@@ -33,6 +33,8 @@ package struct Recorder: ~Copyable {
     var hasLost = false
     /// The clock of the time stamps.
     var clock: RecorderClock
+    /// Finds out who the ports of notifications stand for.
+    private var ports: PortLookup
     /// Why not all groups of notifications were joined; `nil` when they were.
     let watchError: ReachabilityError?
 
@@ -41,11 +43,14 @@ package struct Recorder: ~Copyable {
     /// - Parameters:
     ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
     ///   - clock: Reads the host's clocks.
+    ///   - ports: Finds out who ports stand for.
     /// - Throws: An error when no socket for requests can be opened. Notifications are optional.
-    package init(
+    init(
         eventBuffer: UInt32 = 8 << 20,
-        clock: @escaping @Sendable () -> ClockReading = { .now }
+        clock: @escaping @Sendable () -> ClockReading = { .now },
+        ports: PortLookup
     ) throws(ReachabilityError) {
+        self.ports = ports
         queries = try QuerySocket()
         self.clock = RecorderClock(clock)
         do {
@@ -58,6 +63,19 @@ package struct Recorder: ~Copyable {
             events = nil
             watchError = error
         }
+    }
+
+    /// Opens its sockets in the calling thread's network namespace, where they stay.
+    ///
+    /// - Parameters:
+    ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
+    ///   - clock: Reads the host's clocks.
+    /// - Throws: An error when no socket for requests can be opened. Notifications are optional.
+    package init(
+        eventBuffer: UInt32 = 8 << 20,
+        clock: @escaping @Sendable () -> ClockReading = { .now }
+    ) throws(ReachabilityError) {
+        try self.init(eventBuffer: eventBuffer, clock: clock, ports: PortLookup())
     }
 
     /// Dumps all tables, and repeats those that changed meanwhile.
@@ -75,6 +93,8 @@ package struct Recorder: ~Copyable {
             if attempt > 0 { usleep(5_000 << UInt32(attempt)) }
             stale.formUnion(try collectEvents(tables))
             drop(takePending())
+            // The dump can begin a file, and what comes after it is read without this.
+            ports.stateAgain()
             for index in stale.sorted() {
                 tables[index] = try dump(tables[index])
             }
@@ -130,12 +150,17 @@ package struct Recorder: ~Copyable {
         guard events != nil else { return .empty }
         var isOverrun = false
         for _ in 0..<Self.burstLimit {
-            var batch: [UInt8] = []
+            var (batch, senders) = ([UInt8](), [UInt32]())
             let now = clock.now
             let reading = try events?.receive { message in
                 batch.appendTimeStamp(now)
                 batch.appendPadded(message.bytes)
+                if message.port != 0, senders.last != message.port { senders.append(message.port) }
                 look(message)
+            }
+            // Ahead of the changes that they asked for.
+            for port in senders {
+                if let statement = ports.statement(about: port) { pending.append(statement) }
             }
             switch reading {
             case .changes where pending.count + batch.count <= Self.pendingLimit: pending += batch
@@ -150,6 +175,12 @@ package struct Recorder: ~Copyable {
     mutating func takePending() -> [UInt8] {
         defer { pending.removeAll(keepingCapacity: true) }
         return pending
+    }
+
+    /// Forgets the notifications that are not written yet, and what was stated with them.
+    mutating func dropPending() {
+        _ = takePending()
+        ports.stateAgain()
     }
 }
 

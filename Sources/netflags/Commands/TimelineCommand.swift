@@ -130,6 +130,14 @@ extension ByteBuffer {
         member("kind", "\(cause.symbol)")
         member("origin", cause.origin?.word)
         member("port", cause.origin?.port?.number)
+        member("requester", object: cause.origin?.requester) { requester, json in
+            json.member("certainty", requester.certainty.rawValue)
+            json.member("processes", objects: requester.processes) { process, json in
+                json.member("pid", process.identifier)
+                json.member("name", process.name)
+                json.member("unit", process.unit)
+            }
+        }
         member("description", cause.text)
     }
 }

@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import NetlinkRoute
+import SystemSupport
 
 extension DoctorFindings {
     /// Writes the findings as one JSON object on one line.
@@ -43,6 +44,7 @@ extension DoctorFindings {
                 json.error(result.failure)
             }
             json.member("nl80211", try? wireless.map { $0 != nil }.get())
+            json.member("processes", processes.rawValue)
             json.member("resolver", object: resolver) { resolver, json in
                 json.member("nameservers", resolver.nameservers.map(\.description))
                 json.member("search", resolver.search)

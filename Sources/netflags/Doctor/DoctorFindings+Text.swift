@@ -3,6 +3,7 @@
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
+import SystemSupport
 
 extension DoctorFindings {
     /// Writes the findings for people, one a line.
@@ -18,6 +19,7 @@ extension DoctorFindings {
         text.line("buffer", words(receiveBuffer, bufferWords))
         writeRoutes(to: &text)
         text.line("wifi", words(wireless, wirelessWords))
+        text.line("processes", processes.words)
         writeResolver(to: &text)
     }
 
@@ -87,6 +89,17 @@ extension DoctorFindings {
         text.line("hosts", resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
         for note in addressPolicyNotes { text.line("gai.conf", "\(note): no effect") }
         for error in resolver.errors { text.line("", error.words) }
+    }
+}
+
+extension ProcessVisibility {
+    /// What is shown, and what a recording states of who asks for a change.
+    fileprivate var words: String {
+        switch self {
+        case .sockets: "sockets of all shown: a recording states who asks for a change"
+        case .names: "names shown, sockets not of all: a recording states who can have asked for a change"
+        case .own: "hidden by hidepid= or ProtectProc=: a recording states the ports of requests alone"
+        }
     }
 }
 

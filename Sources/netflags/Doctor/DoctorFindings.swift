@@ -4,6 +4,7 @@ import Glibc
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
+import SystemSupport
 
 /// What `netflags doctor` found out.
 ///
@@ -30,6 +31,8 @@ struct DoctorFindings {
     let lookup: Result<Int, ReachabilityError>
     /// How many Wi-Fi interfaces nl80211 lists; `nil` for a kernel without it.
     let wireless: Result<Int?, ReachabilityError>
+    /// How much of the processes a recorder sees that ask for changes.
+    let processes: ProcessVisibility
 
     /// Runs all checks.
     static func now() -> DoctorFindings {
@@ -47,7 +50,8 @@ struct DoctorFindings {
             resolver: .current,
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
-            wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count }
+            wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count },
+            processes: .current
         )
     }
 

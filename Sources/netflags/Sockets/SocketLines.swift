@@ -3,6 +3,7 @@
 import NetlinkReachability
 import NetlinkRecording
 import NetlinkRoute
+import SystemSupport
 
 /// The lines of `netflags sockets`, as a table or as JSON.
 ///
@@ -31,7 +32,7 @@ struct SocketLines {
             return buffer.line { json in
                 json.members(listed, result)
                 json.member("uid", listed.socket.user)
-                json.member("pid", listed.process?.pid)
+                json.member("pid", listed.process?.identifier)
                 json.member("process", listed.process?.name)
                 json.member("unit", listed.process?.unit)
                 if listed.isMultipath {

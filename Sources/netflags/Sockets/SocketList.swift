@@ -3,13 +3,14 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
+import SystemSupport
 
 /// A connected socket of this host, and its process where that is known.
 struct ListedSocket {
     let socket: ConnectedSocket
     /// The name of the interface that it is bound to; `nil` for none, and for one that is gone.
     let interface: String?
-    let process: SocketProcess?
+    let process: RunningProcess?
     /// The TCP connections of an MPTCP connection; empty for other sockets.
     var subflows: [ListedSocket] = []
 
@@ -66,7 +67,7 @@ struct SocketList {
     /// - Throws: What the body throws; ``ReachabilityError`` if the sockets cannot be listed, as on a kernel without
     ///   inet_diag.
     func read(_ body: ([ListedSocket]) throws -> Void) throws {
-        let processes = namesProcesses ? try SocketProcess.byInode(pid: pid) : [:]
+        let processes = namesProcesses ? try RunningProcess.byInode(pid: pid) : [:]
         let names = Dictionary(
             try source.facts.routing.links().map { ($0.index, $0.name) }, uniquingKeysWith: { $1 })
         var batch: [ListedSocket] = []
@@ -103,7 +104,7 @@ struct SocketList {
         if failure == nil { takeBatch() }
         if let failure { throw failure }
         // A process can have sockets of a namespace that it is not in.
-        if let pid, !isAnyListed { try SocketProcess.checkNamespace(of: pid) }
+        if let pid, !isAnyListed { try RunningProcess.checkNamespace(of: pid) }
     }
 
     /// The other ends of the connected sockets, each once, without those of the loopback interface.

@@ -139,6 +139,12 @@ extension RecordingAnnotation {
         case .unwritten(let number): ("unwritten", ", \"errno\": \(number)")
         case .continued: ("continued", "")
         case .follows(let number): ("follows", ", \"number\": \(number)")
+        case .requester(let port, let requester):
+            (
+                "requester",
+                ", \"port\": \(port), \"certainty\": \(requester.map { "\"\($0.certainty.rawValue)\"" } ?? "null")"
+                    + ", \"processes\": [\((requester?.processes ?? []).map(\.json).joined(separator: ", "))]"
+            )
         case .clock(let reading):
             (
                 reading.isBootKnown ? "clock" : "ownClock",
@@ -166,5 +172,11 @@ extension RecordingError.Reason {
         case .timeStamp: "time stamp"
         default: "\(self)"
         }
+    }
+}
+
+extension Recording.Event.Requester.Process {
+    fileprivate var json: String {
+        "{\"identifier\": \(identifier), \"name\": \"\(name)\", \"unit\": \(unit.map { "\"\($0)\"" } ?? "null")}"
     }
 }

@@ -15,7 +15,18 @@ struct RecordingAnnotationTests {
         .unwatched, .overrun, .end, .suspended(milliseconds: 90_000), .unwritten(number: 28), .continued,
         .clock(ClockReading(boot: 7, sinceBoot: 1, sinceEpoch: 2)),
         .clock(ClockReading(boot: 7, isBootKnown: false, sinceBoot: 1, sinceEpoch: 2)), .follows(.max),
+        .requester(port: 1_262, nil), .requester(port: 7, Requester(certainty: .gone, processes: [])),
+        .requester(port: 1_262, Requester(certainty: .holder, processes: [dhclient])),
+        .requester(port: 1, Requester(certainty: .holders, processes: [dhclient, manager])),
+        .requester(
+            port: .max, Requester(certainty: .candidates, processes: Array(repeating: shell, count: 8))),
     ]
+
+    private typealias Requester = Recording.Event.Requester
+    private static let dhclient = Requester.Process(
+        identifier: 812, name: "dhclient", unit: "dhclient.service")
+    private static let manager = Requester.Process(identifier: 1, name: "systemd", unit: "init.scope")
+    private static let shell = Requester.Process(identifier: .max, name: "", unit: nil)
 
     @Test(arguments: all)
     func `an annotation is the same after writing and reading`(annotation: RecordingAnnotation) {
@@ -46,7 +57,7 @@ struct RecordingAnnotationTests {
         // A number is read whole or not at all, and a list as far as it goes.
         let least =
             switch annotation {
-            case .suspended, .unwritten, .clock, .follows: payload.count
+            case .suspended, .unwritten, .clock, .follows, .requester: payload.count
             default: 12
             }
         for cut in 0..<payload.count {

@@ -31,7 +31,7 @@ struct DoctorTests {
             json.keys == [
                 "kernel", "libnl", "namespace", "lookup", "strictChecking", "groups", "receiveBuffer",
                 "routes",
-                "nl80211", "resolver",
+                "nl80211", "processes", "resolver",
             ]
         )
         #expect(json["kernel"]?.string?.isEmpty == false)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SystemSupport
 import Testing
 
 @testable import netflags
 
-struct SocketProcessTests {
+struct RunningProcessTests {
     @Test(
         arguments: [
             ("0::/system.slice/ssh.service\n", "ssh.service"),
@@ -24,11 +25,13 @@ struct SocketProcessTests {
             ("0::/system.slice\n", nil),
         ] as [(String, String?)])
     func `the unit of a process is the innermost group that systemd made`(groups: String, unit: String?) {
-        #expect(SocketProcess.unit(inGroups: groups) == unit)
+        #expect(RunningProcess.unit(inGroups: groups) == unit)
     }
 
     @Test func `a process without a unit has its name and number`() {
-        #expect(SocketProcess(pid: 812, name: "sshd", unit: nil).words == "sshd/812")
-        #expect(SocketProcess(pid: 812, name: "sshd", unit: "ssh.service").words == "sshd/812 (ssh.service)")
+        #expect(RunningProcess(identifier: 812, name: "sshd", unit: nil).words == "sshd/812")
+        #expect(
+            RunningProcess(identifier: 812, name: "sshd", unit: "ssh.service").words
+                == "sshd/812 (ssh.service)")
     }
 }

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNetlinkShim
+import Foundation
+import NetlinkReachabilityTestKit
+import NetlinkRoute
+import RoutingModel
+import RoutingSimulation
+import SystemSupport
+import TestSupport
+import Testing
+
+@testable import NetlinkRecording
+
+/// Who a port stands for, held against processes whose sockets are known.
+@Suite(
+    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
+    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .serialized
+)
+struct RequesterTests {
+    private typealias Requester = Recording.Event.Requester
+
+    /// A process that makes changes and lives on, or a socket of this one.
+    private final class Author {
+        /// What kind of author it is.
+        let name: String
+        /// The process that asks; `nil` until it is known.
+        let process: Int32
+        /// The processes that have its socket open.
+        let holders: [Int32]
+        private let child: Process?
+        private let ask: (String) throws -> Void
+
+        init(
+            _ name: String,
+            process: Int32,
+            holders: [Int32]? = nil,
+            child: Process? = nil,
+            ask: @escaping (String) throws -> Void
+        ) {
+            (self.name, self.process, self.child, self.ask) = (name, process, child, ask)
+            self.holders = holders ?? [process]
+        }
+
+        deinit {
+            // unshare(1) waits for its child whatever it is sent.
+            if let child { kill(child.processIdentifier, SIGKILL) }
+            child?.waitUntilExit()
+        }
+
+        /// Adds a rule with a priority.
+        func addRule(_ priority: UInt32) throws {
+            try ask("rule add from 10.0.0.0/8 table 7 pref \(priority)")
+        }
+    }
+
+    // MARK: Authors
+
+    private static func start(_ command: String, output: FileHandle? = nil) throws -> (Process, FileHandle) {
+        let (process, input) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", command]
+        process.standardInput = input
+        if let output { process.standardOutput = output }
+        try process.run()
+        return (process, input.fileHandleForWriting)
+    }
+
+    /// `ip` that reads commands, alone or in a PID namespace of its own, where its number is 1 or 2.
+    private static func batch(inNamespace isInNamespace: Bool) throws -> Author {
+        let command = "exec \(isInNamespace ? "unshare --pid --fork --kill-child " : "")ip -batch -"
+        let (child, input) = try start(command)
+        var process = child.processIdentifier
+        if isInNamespace {
+            let children = "/proc/\(process)/task/\(process)/children"
+            process = try #require(
+                poll {
+                    (try? String(contentsOfFile: children, encoding: .utf8)).flatMap { Int32($0.dropLast()) }
+                })
+        }
+        _ = poll { RunningProcess(reading: process).name == "ip" ? true : nil }
+        return Author(isInNamespace ? "ip in a PID namespace" : "ip", process: process, child: child) {
+            try input.write(contentsOf: Data(($0 + "\n").utf8))
+        }
+    }
+
+    private static func poll<Value>(_ find: () -> Value?) -> Value? {
+        for _ in 0..<10_000 {
+            if let found = find() { return found }
+            usleep(1_000)
+        }
+        return nil
+    }
+
+    /// A socket with a port, or with the one that the kernel chooses.
+    private static func socket(port: UInt32 = 0) throws -> Int32 {
+        let descriptor = Glibc.socket(AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_nl()
+        (address.nl_family, address.nl_pid) = (UInt16(AF_NETLINK), port)
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+            }
+        }
+        try #require(descriptor >= 0 && status == 0)
+        return descriptor
+    }
+
+    /// RTM_NEWRULE as `addRule` asks for it.
+    private static func rule(_ priority: UInt32) -> [UInt8] {
+        func bytes(_ value: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: value, Array.init) }
+        let body: [UInt8] = [2, 0, 8, 0, 7, 0, 0, 1, 0, 0, 0, 0] + [8, 0, 2, 0, 10, 0, 0, 0]
+        let attribute = [8, 0] + bytes(UInt16(FRA_PRIORITY)) + bytes(priority)
+        let length = 16 + body.count + attribute.count
+        return bytes(UInt32(length)) + bytes(UInt16(RTM_NEWRULE))
+            + bytes(UInt16(NLM_F_REQUEST | NLM_F_CREATE))
+            + [0, 0, 0, 0, 0, 0, 0, 0] + body + attribute
+    }
+
+    private static func priority(_ command: String) -> UInt32 {
+        command.split(separator: " ").last.flatMap { UInt32($0) } ?? 0
+    }
+
+    /// A socket of this process: the first or a further one, or one with a port as libnl chooses it.
+    private static func ownSocket(_ name: String, port: UInt32 = 0) throws -> Author {
+        let handle = FileHandle(fileDescriptor: try socket(port: port), closeOnDealloc: true)
+        return Author(name, process: getpid()) { try handle.write(contentsOf: Data(rule(priority($0)))) }
+    }
+
+    /// A shell that writes requests to a socket that this process has opened, and still has or not.
+    private static func heir(keepsSocket: Bool) throws -> Author {
+        let handle = FileHandle(fileDescriptor: try socket(), closeOnDealloc: true)
+        let (child, input) = try start(#"while read line; do printf "$line"; done"#, output: handle)
+        let process = child.processIdentifier
+        // The shell of a pipe can still be this process's copy.
+        _ = poll { RunningProcess(reading: process).name == "sh" ? true : nil }
+        if !keepsSocket { try handle.close() }
+        return Author(
+            keepsSocket ? "a socket that is shared" : "a socket that is handed over", process: process,
+            holders: keepsSocket ? [getpid(), process] : [process], child: child
+        ) { command in
+            withExtendedLifetime(handle) {
+                // Octal numbers for printf, whose backslashes are for read.
+                let text = rule(priority(command)).map { #"\\"# + String($0, radix: 8).padded(3) }.joined()
+                try? input.write(contentsOf: Data((text + "\n").utf8))
+            }
+        }
+    }
+
+    private static func authors() throws -> [Author] {
+        try [
+            batch(inNamespace: false), batch(inNamespace: false), batch(inNamespace: true),
+            batch(inNamespace: true), ownSocket("a socket"), ownSocket("a further socket"),
+            ownSocket("a port as of libnl", port: UInt32(getpid()) | 300 << 22), heir(keepsSocket: true),
+            heir(keepsSocket: false),
+        ]
+    }
+
+    // MARK: The oracle
+
+    /// The ports of the changes that a request led to.
+    private static func ports(_ recorder: inout Recorder, after ask: () throws -> Void) throws -> Set<UInt32>
+    {
+        while try recorder.readEvents() != .empty {}
+        try ask()
+        var ports: Set<UInt32> = []
+        _ = try poll { () -> Bool? in
+            _ = try? recorder.readEvents { ports.insert($0.port) }
+            return ports.isEmpty ? nil : true
+        }
+        return ports
+    }
+
+    @Test func `who had the socket asked, and no other process is stated as exact`() throws {
+        // The first process can be hidden also from root: its sockets are left out.
+        let readable = { RunningProcess.all().filter { RunningProcess.socketInodes(of: $0) != nil } }
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            let authors = try Self.authors()
+            var generator = SeededGenerator(seed: 4_302)
+            var wrong: [String] = []
+            for round in 0..<Rounds.of(2_000) {
+                let author = try #require(authors.randomElement(using: &generator))
+                let ports = try Self.ports(&recorder) { try author.addRule(UInt32(100 + round)) }
+                let port = try #require(ports.count == 1 ? ports.first : nil, "\(author.name): \(ports)")
+                let netlinkPort = Recording.Event.NetlinkPort(port)
+                do {
+                    let found = PortLookup.find(netlinkPort, .sockets, among: readable())
+                    let isRight =
+                        found?.certainty == (author.holders.count == 1 ? .holder : .holders)
+                        && found?.processes.map(\.identifier).sorted() == author.holders.sorted()
+                    if !isRight {
+                        wrong.append("\(author.name) \(author.holders): \(netlinkPort), \(found as Any)")
+                    }
+                }
+                let guessed = PortLookup.find(netlinkPort, .names)
+                let isHonest =
+                    switch guessed?.certainty {
+                    case nil: true
+                    case .candidates:
+                        guessed?.processes.contains { author.holders.contains($0.identifier) } == true
+                    case .holder, .holders, .gone: false
+                    }
+                if !isHonest {
+                    wrong.append("\(author.name) \(author.process): \(netlinkPort), \(guessed as Any)")
+                }
+            }
+            #expect(wrong.isEmpty, "\(wrong.count): \(wrong.prefix(5))")
+        }
+    }
+
+    @Test func `a process that has ended is gone, and never another one`() throws {
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            for round in 0..<Rounds.of(200) {
+                let ports = try Self.ports(&recorder) {
+                    let (status, output) = ShellCommand.run(
+                        "ip rule add from 10.0.0.0/8 table 7 pref \(100 + round)")
+                    try #require(status == 0, "\(output)")
+                }
+                let port = try #require(ports.first)
+                for visibility in [ProcessVisibility.sockets, .names] {
+                    let found = PortLookup.find(Recording.Event.NetlinkPort(port), visibility)
+                    #expect(
+                        found == Requester(certainty: .gone, processes: []), "round \(round): \(found as Any)"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test func `a process of another network namespace with the same number is no candidate`() throws {
+        // The recorder's namespace has no process but the ones that are started in it.
+        try LiveNetwork().run {
+            let port = Recording.Event.NetlinkPort(UInt32(getpid()))
+            let found = PortLookup.find(port, .names)
+            #expect(found == nil || found?.certainty == .gone, "\(found as Any)")
+        }
+    }
+
+    @Test func `without a view of other processes nothing is stated`() {
+        #expect(PortLookup.find(Recording.Event.NetlinkPort(1), .own) == nil)
+    }
+
+    @Test func `the recording states a port ahead of its first change`() throws {
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            let author = try Self.batch(inNamespace: false)
+            _ = try Self.ports(&recorder) { try author.addRule(100) }
+            let bytes = recorder.takePending()
+            var stream = RecordingStream(bytes: bytes)
+            var (names, changes) = ([String](), 0)
+            while stream.next({ (entry: RecordingEntry) -> Bool in
+                switch entry.content {
+                case .annotation(.requester(_, let requester)):
+                    #expect(changes == 0)
+                    names += (requester?.processes ?? []).map(\.name)
+                case .message: changes += 1
+                default: break
+                }
+                return true
+            }) != nil {}
+            #expect(names == ["ip"] && changes > 0)
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(_ length: Int) -> String {
+        String(repeating: "0", count: max(0, length - count)) + self
+    }
+}
+
+/// When a port is looked up, and when the recording states it.
+struct PortLookupTests {
+    private typealias Requester = Recording.Event.Requester
+
+    private let start = ContinuousClock.now
+    private let answers = Locked<(answer: Requester?, count: Int)>((nil, 0))
+
+    private func process(_ name: String) -> Requester {
+        Requester(
+            certainty: .holder, processes: [Requester.Process(identifier: 7, name: name, unit: nil)])
+    }
+
+    private func lookup(taking time: Duration = .zero) -> PortLookup {
+        PortLookup { [answers] _ in
+            let end = ContinuousClock.now + time
+            while ContinuousClock.now < end {}
+            return answers.withLock { state in
+                state.count += 1
+                return state.answer
+            }
+        }
+    }
+
+    private func answer(_ requester: Requester?) { answers.withLock { $0.answer = requester } }
+    private var count: Int { answers.withLock { $0.count } }
+
+    @Test func `a port is looked up and stated once`() {
+        answer(process("dhclient"))
+        var ports = lookup()
+        #expect(ports.statement(about: 7, now: start) == .requester(port: 7, process("dhclient")))
+        #expect(ports.statement(about: 7, now: start) == nil)
+        #expect(ports.statement(about: 8, now: start) == .requester(port: 8, process("dhclient")))
+        #expect(count == 2)
+    }
+
+    @Test func `a port that stands for another process after a while is stated again`() {
+        answer(process("dhclient"))
+        var ports = lookup()
+        _ = ports.statement(about: 7, now: start)
+        #expect(ports.statement(about: 7, now: start + .seconds(2)) == nil)
+        answer(process("networkd"))
+        #expect(ports.statement(about: 7, now: start + .milliseconds(2_500)) == nil)
+        #expect(
+            ports.statement(about: 7, now: start + .seconds(4)) == .requester(port: 7, process("networkd")))
+        answer(nil)
+        #expect(ports.statement(about: 7, now: start + .seconds(6)) == .requester(port: 7, nil))
+        #expect(ports.statement(about: 7, now: start + .seconds(8)) == nil)
+    }
+
+    @Test func `after what was stated is dropped, a port is stated again without a lookup`() {
+        answer(process("dhclient"))
+        var ports = lookup()
+        _ = ports.statement(about: 7, now: start)
+        ports.stateAgain()
+        #expect(ports.statement(about: 7, now: start) == .requester(port: 7, process("dhclient")))
+        #expect(count == 1)
+    }
+
+    @Test func `lookups take a twentieth of the time, and half a second at once`() {
+        answer(process("ip"))
+        // Each takes 50 ms of the real clock, and they come at one instant: ten of them, or a few less.
+        var ports = lookup(taking: .milliseconds(50))
+        for port in 0..<100 as Range<UInt32> { _ = ports.statement(about: port, now: start) }
+        #expect(count <= 11 && count >= 1)
+        let before = count
+        // A second later there are 50 ms more.
+        for port in 200..<300 as Range<UInt32> { _ = ports.statement(about: port, now: start + .seconds(1)) }
+        #expect(count <= before + 2)
+    }
+
+    @Test func `a storm of ports takes no more memory than a thousand of them`() {
+        answer(process("ip"))
+        var ports = lookup()
+        for port in 0..<100_000 as Range<UInt32> {
+            _ = ports.statement(about: port, now: start + .milliseconds(Int(port) * 10))
+            #expect(ports.count <= 1_024)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Requester.Certainty.holder, ["dhclient"], "then dhclient (dhclient.service)"),
+            (
+                .holders, ["systemd-networkd", "systemd"],
+                "then systemd-networkd (systemd-networkd.service), whose socket systemd (systemd.service) opened"
+            ),
+            (.holders, ["a", "b", "c"], "then one of a (a.service), b (b.service), c (c.service)"),
+            (.candidates, ["a", "b"], "then perhaps a (a.service) or b (b.service)"),
+            (
+                .candidates, ["systemd"],
+                "then perhaps systemd (systemd.service), or a service whose socket it opened"
+            ),
+            (.gone, [], "which had ended"),
+        ] as [(Requester.Certainty, [String], String)])
+    private func `words say how certain it is`(certainty: Requester.Certainty, names: [String], words: String)
+    {
+        let processes = names.enumerated().map { index, name in
+            Requester.Process(
+                identifier: name == "systemd" ? 1 : Int32(index + 100), name: name, unit: "\(name).service")
+        }
+        #expect(Requester(certainty: certainty, processes: processes).description == words)
+    }
+}
