@@ -30,39 +30,54 @@ extension NetworkReachability {
     ///     is resolved within ``ReachabilityOptions/Resolution/timeout``.
     ///   - condition: Returns whether the wait is over.
     /// - Returns: The flags that met the condition.
-    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out, with
-    ///   another code if the monitor cannot run or the first evaluation fails; `CancellationError` if the task is
-    ///   cancelled.
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out. Its text and
+    ///   its `ReachabilityError.reason` are those of the last evaluation; if that failed, its
+    ///   `ReachabilityError.underlyingError` is the failure. With another code if the monitor cannot run, or with a
+    ///   time-out of zero if the evaluation fails. `CancellationError` if the task is cancelled.
     @discardableResult
     nonisolated(nonsending) public func wait(
         timeout: Duration? = nil,
         until condition: (ReachabilityFlags) -> Bool
     ) async throws -> ReachabilityFlags {
         try Task.checkCancellation()
-        if subject.name == nil {
-            let flags = try blockingFlags()
-            if condition(flags) { return flags }
-        }
-        let timedOut = ReachabilityError(
-            .timedOut,
-            operation: "wait for \(target)",
-            message: timeout.map { "\(target): the awaited flags did not come within \($0)" } ?? ""
-        )
-        let deadline = timeout.flatMap { $0 > .zero ? source.monitor.clock.now + $0 : nil }
+        let limit = timeout ?? .seconds(Int64.max)
         // Without a time to wait, the first answer decides.
-        let isSingle = timeout != nil && deadline == nil
+        let isSingle = limit <= .zero
+        let deadline = timeout == nil || isSingle ? nil : source.monitor.clock.now + limit
+        var last: Result<ReachabilityReport, ReachabilityError>?
+        if subject.name == nil {
+            last = Result { () throws(ReachabilityError) in try blockingReport(.brief) }
+            if let flags = last?.answer?.flags, condition(flags) { return flags }
+            if isSingle { throw timeOut(after: limit, last) }
+        }
         // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
+        let expiry = ReachabilityError(.timedOut, operation: "wait for \(target)")
         var results = try ObservationIteration(
-            [NetworkQuery(FlagsQuery(target: subject))], source.monitor, skipsFailures: false,
-            until: deadline, expiry: timedOut)
+            [NetworkQuery(ReportQuery(target: subject, detail: .brief, changes: .report))], source.monitor,
+            skipsFailures: false, until: deadline, expiry: expiry)
         while let result = await results.next(isolation: #isolation) {
-            switch result {
-            case .success(let flags) where condition(flags): return flags
-            case .success where isSingle: throw timedOut
-            case .failure(let error) where isSingle || error == timedOut: throw error
-            default: continue
-            }
+            if result == .failure(expiry) { throw timeOut(after: limit, last) }
+            if let flags = result.answer?.flags, condition(flags) { return flags }
+            if isSingle { throw timeOut(after: limit, result) }
+            last = result
         }
         throw CancellationError()
+    }
+
+    /// The error of a wait that ends: of a single evaluation its failure.
+    private func timeOut(
+        after limit: Duration,
+        _ last: Result<ReachabilityReport, ReachabilityError>?
+    ) -> ReachabilityError {
+        var failure: ReachabilityError?
+        if case .failure(let error) = last { failure = error }
+        if limit <= .zero, let failure { return failure }
+        return ReachabilityError(
+            .timedOut,
+            operation: "wait for \(target)",
+            message: "timed out after \(limit): \(ReachabilityReport.sentence(on: "\(target)", last))",
+            underlyingError: failure,
+            detail: last?.answer?.reason
+        )
     }
 }

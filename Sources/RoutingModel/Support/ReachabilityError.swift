@@ -46,10 +46,13 @@ public struct ReachabilityError: Error, Sendable {
     /// The kernel's own text if it sent one, or what to write instead of a wrong input.
     public var message: String { contents.value.failure.message }
 
-    /// The error that a resolver of the program threw; `nil` for other failures.
+    /// The error that a resolver of the program threw, or the failure of the last evaluation before a wait timed out;
+    /// `nil` for other errors.
     ///
     /// Two errors that differ in nothing else are equal.
     public var underlyingError: (any Error)? { contents.value.underlyingError }
+    /// A value that belongs to the error, of a type that a module below defines; `nil` for none.
+    package var detail: (any Sendable)? { contents.value.detail }
 
     private struct Failure: Hashable, Sendable {
         let code: Code
@@ -61,7 +64,7 @@ public struct ReachabilityError: Error, Sendable {
     }
 
     /// On the heap, so that results, which are rarely errors, stay small.
-    private let contents: Box<(failure: Failure, underlyingError: (any Error)?)>
+    private let contents: Box<(failure: Failure, underlyingError: (any Error)?, detail: (any Sendable)?)>
 
     /// A part of the system.
     package enum Part: Hashable, Sendable {
@@ -82,7 +85,8 @@ public struct ReachabilityError: Error, Sendable {
     ///   - number: The errno, 0 for none.
     ///   - libnlNumber: libnl's own code, positive, 0 for none.
     ///   - message: The kernel's own text, or what was missing; empty for none.
-    ///   - underlyingError: The error of the program's own code that led to it.
+    ///   - underlyingError: The error that led to it.
+    ///   - detail: A value that belongs to it, whose text is part of the message.
     package init(
         _ code: Code = .systemFailure,
         in part: Part = .netlink,
@@ -90,12 +94,13 @@ public struct ReachabilityError: Error, Sendable {
         number: Int32 = 0,
         libnlNumber: Int32 = 0,
         message: String = "",
-        underlyingError: (any Error)? = nil
+        underlyingError: (any Error)? = nil,
+        detail: (any Sendable)? = nil
     ) {
         let failure = Failure(
             code: code, part: part, operation: operation, number: number, libnlNumber: libnlNumber,
             message: message)
-        contents = Box((failure, underlyingError))
+        contents = Box((failure, underlyingError, detail))
     }
 
     /// Describes a system call that failed.

@@ -78,7 +78,7 @@ extension Wait {
         guard outcome.status != .success, outcome.error == nil else { return outcome }
         let missing = outcome.results.indices.filter { outcome.results[$0]?.isReachable != (until == .up) }
         for index in missing.prefix(Self.namedTargets) {
-            printError(Self.sentence(targets[index].text, outcome.results[index]))
+            printError(ReachabilityReport.sentence(on: targets[index].text, outcome.results[index]))
         }
         if missing.count > Self.namedTargets {
             printError("and \(missing.count - Self.namedTargets) more targets")
@@ -105,7 +105,7 @@ extension Wait {
         var (status, failure) = (ExitStatus.undetermined, ReachabilityError?.none)
         do throws(ReachabilityError) {
             let watcher = try TargetWatcher(query.options, .brief) { index, result in
-                if isVerbose { printError(Self.sentence(texts[index], result)) }
+                if isVerbose { printError(ReachabilityReport.sentence(on: texts[index], result)) }
                 return progress.withLock { progress in
                     if let result { progress.store(result, of: index) }
                     return progress.meets(goal)
@@ -123,15 +123,6 @@ extension Wait {
     }
 
     // MARK: Output
-
-    private static func sentence(_ target: String, _ result: Answer?) -> String {
-        switch result {
-        case .success(let report):
-            "\(target) is \(report.isReachable ? "" : "not ")reachable: \(report.reason)"
-        case .failure(let error): "\(target) could not be evaluated: \(error)"
-        case nil: "\(target) is not resolved yet"
-        }
-    }
 
     /// Writes an outcome as one JSON object on one line.
     private func writeJSON(_ outcome: Outcome, _ targets: [NamedTarget], to buffer: inout ByteBuffer) {

@@ -110,6 +110,21 @@ extension ReachabilityReport: CustomStringConvertible {
     public var description: String {
         "\(target): \(flags.letters), \(reason)"
     }
+
+    /// What a wait has found out about a target, in one sentence.
+    ///
+    /// - Parameters:
+    ///   - target: The target as the program names it.
+    ///   - result: The last result; `nil` if there is none yet.
+    /// - Returns: The sentence.
+    package static func sentence(on target: String, _ result: Result<Self, ReachabilityError>?) -> String {
+        switch result {
+        case .success(let report):
+            "\(target) is \(report.isReachable ? "" : "not ")reachable: \(report.reason)"
+        case .failure(let error): "\(target) could not be evaluated: \(error)"
+        case nil: "\(target) is not resolved yet"
+        }
+    }
 }
 
 // MARK: - Sockets

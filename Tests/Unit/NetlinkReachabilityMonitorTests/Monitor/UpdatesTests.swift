@@ -175,13 +175,97 @@ struct UpdatesTests {
         #expect(network.source.monitor.userCount == 0)
     }
 
-    @Test func `waiting throws the error of the first evaluation`() async throws {
+    // An address whose first evaluation failed ended the wait.
+    @Test(arguments: ["192.0.2.1", "www.example.com"])
+    func `waiting goes on after a first evaluation that fails`(host: String) async throws {
+        network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.setRoute(.documentation, true)
         network.routing.fail(ReachabilityError(operation: "ask", number: 24))
-        let reachability = try network.handle()
+        let reachability = try network.handle(.host(host))
+        let task = Task { try await reachability.waitUntilReachable(timeout: .seconds(3_600)) }
+        try await eventually("the wait has joined the monitor") { network.source.monitor.userCount == 1 }
+        await network.settle()
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        #expect(try await task.value == onLink)
+    }
+
+    @Test(arguments: ["192.0.2.1", "www.example.com"])
+    func `waiting with a time-out of zero throws the error of its evaluation`(host: String) async throws {
+        network.resolver.set("www.example.com", .addresses([IPAddress(192, 0, 2, 1)]))
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
+        let reachability = try network.handle(.host(host))
         let error = await #expect(throws: ReachabilityError.self) {
-            try await reachability.waitUntilReachable()
+            try await reachability.waitUntilReachable(timeout: .zero)
         }
         #expect(error?.number == 24)
+    }
+
+    /// Waits for 3 s, with a change after the first evaluation.
+    private func timeOut(
+        _ host: String,
+        until condition: @escaping @Sendable (ReachabilityFlags) -> Bool = \.isNetworkReachable,
+        change: () -> Void = {}
+    ) async throws -> ReachabilityError? {
+        let reachability = try network.handle(.host(host))
+        let task = Task { try await reachability.wait(timeout: .seconds(3), until: condition) }
+        try await eventually("the wait has joined the monitor") { network.source.monitor.userCount == 1 }
+        await network.settle()
+        change()
+        await network.settle()
+        network.clock.advance(by: .seconds(3))
+        return await #expect(throws: ReachabilityError.self) { try await task.value }
+    }
+
+    @Test func `a time-out has the reason as a value and in its text`() async throws {
+        let error = try await timeOut("192.0.2.1")
+        #expect(error?.code == .timedOut)
+        #expect(error?.reason?.code == .noRoute)
+        #expect(error?.underlyingError == nil)
+        #expect(
+            "\(try #require(error))" == "timed out after 3.0 seconds: 192.0.2.1 is not reachable: no route")
+    }
+
+    @Test func `a time-out has the reason of the last evaluation, with the same flags`() async throws {
+        var route = Route.onLink(.documentation)
+        (route.type, route.nexthops) = (.prohibit, [])
+        let error = try await timeOut("192.0.2.1", change: { network.apply(.route(route, .last)) })
+        #expect(error?.reason?.code == .prohibited)
+    }
+
+    @Test func `a time-out of zero has the reason, from one evaluation`() async throws {
+        let reachability = try network.handle()
+        let error = await #expect(throws: ReachabilityError.self) {
+            try await reachability.waitUntilReachable(timeout: .zero)
+        }
+        #expect(error?.reason?.code == .noRoute)
+        #expect(network.starts == 0)
+    }
+
+    @Test func `a time-out of another condition says that the target is reachable`() async throws {
+        network.routing.setRoute(.documentation, true)
+        let error = try await timeOut("192.0.2.1", until: { !$0.isNetworkReachable })
+        #expect(error?.reason?.code == .onLink)
+        #expect(
+            "\(try #require(error))"
+                == "timed out after 3.0 seconds: 192.0.2.1 is reachable: on the link of eth0, no gateway needed"
+        )
+    }
+
+    @Test func `a time-out has the failure of the last evaluation as its cause`() async throws {
+        let failure = ReachabilityError(operation: "ask", number: 24)
+        network.routing.fail(failure)
+        let error = try await timeOut("192.0.2.1")
+        #expect(error?.code == .timedOut)
+        #expect(error?.underlyingError as? ReachabilityError == failure)
+        #expect(error?.reason == nil)
+        #expect(error?.description.contains("192.0.2.1 could not be evaluated: cannot ask") == true)
+    }
+
+    @Test func `a time-out of a name that does not exist says so`() async throws {
+        let error = try await timeOut("www.example.com")
+        #expect(error?.reason?.code == .nameNotFound)
+        #expect(error?.description.hasSuffix("the name www.example.com has no address") == true)
     }
 
     @Test func `waiting throws the error of a monitor that cannot run`() async throws {
