@@ -41,6 +41,70 @@ extension IPAddress {
         }
     }
 
+    /// Calls a closure with the address as a socket address: a `sockaddr_in`, or a `sockaddr_in6` with the zone as its
+    /// `sin6_scope_id`.
+    ///
+    /// ```swift
+    /// let result = try address.withSockaddr(port: 443) { connect(descriptor, $0, $1) }
+    /// ```
+    ///
+    /// A zone that is an index is passed on as it is, also where no interface has it: the socket decides. The index of
+    /// a name is looked up in the network namespace of the calling thread. A `sockaddr_in` has no place for a zone:
+    /// bind the socket to the interface. The flow label is 0.
+    ///
+    /// - Parameters:
+    ///   - port: The port in host byte order.
+    ///   - body: Called with the socket address, which is valid only during the call, and its size in bytes.
+    /// - Returns: What the closure returns.
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` and the errno ENODEV if no
+    ///   interface has the name; what the closure throws.
+    public func withSockaddr<Result>(
+        port: UInt16,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
+    ) throws -> Result {
+        switch family {
+        case .v4:
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            withNetworkBytes { bytes in
+                withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: bytes) }
+            }
+            return try Self.withSockaddr(address, body)
+        case .v6:
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            withNetworkBytes { bytes in
+                withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
+            }
+            address.sin6_scope_id = try scopeIndex()
+            return try Self.withSockaddr(address, body)
+        }
+    }
+
+    /// The index of the zone; 0 for none.
+    private func scopeIndex() throws(ReachabilityError) -> UInt32 {
+        guard let name = zone?.name else { return zone?.index ?? 0 }
+        let index = if_nametoindex(name)
+        guard index > 0 else {
+            throw ReachabilityError(
+                in: .systemCall, operation: "find the interface \"\(name)\"", number: errno)
+        }
+        return index
+    }
+
+    private static func withSockaddr<Address, Result>(
+        _ address: Address,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
+    ) rethrows -> Result {
+        try withUnsafePointer(to: address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                try body($0, socklen_t(MemoryLayout<Address>.size))
+            }
+        }
+    }
+
     private init(_ address: sockaddr_in6) {
         self = withUnsafeBytes(of: address.sin6_addr) { bytes in
             // An in6_addr is never empty.

@@ -116,4 +116,60 @@ struct SockaddrTests {
         }
         #expect(target == .address(.loopbackV4))
     }
+
+    // MARK: To a socket address
+
+    /// The bytes of the socket address.
+    private func sockaddrBytes(of address: IPAddress, port: UInt16 = 443) throws -> [UInt8] {
+        try address.withSockaddr(port: port) {
+            Array(UnsafeRawBufferPointer(start: $0, count: Int($1)))
+        }
+    }
+
+    @Test func `a socket address has the bytes of an IPv4 address and its port`() throws {
+        #expect(try sockaddrBytes(of: IPAddress(198, 51, 100, 7)) == ipv4)
+    }
+
+    @Test(arguments: ["192.0.2.1", "255.255.255.255", "::1", "2001:db8::7", "::ffff:192.0.2.1", "fe80::1%3"])
+    func `an address that becomes a socket address reads back`(text: String) throws {
+        let address = try #require(IPAddress(text))
+        let read = try address.withSockaddr(port: 1) { try IPAddress(sockaddr: $0, length: $1) }
+        #expect(read == address)
+    }
+
+    @Test func `a zone that is an index is passed on without an interface of it`() throws {
+        let read = try address("fe80::1%4294967295").withSockaddr(port: 0) {
+            try IPAddress(sockaddr: $0, length: $1)
+        }
+        #expect(read.zone?.index == .max)
+    }
+
+    @Test func `a zone that is a name becomes the index of the interface`() throws {
+        let read = try address("fe80::1%lo").withSockaddr(port: 0) {
+            try IPAddress(sockaddr: $0, length: $1)
+        }
+        #expect(read.zone?.index == if_nametoindex("lo"))
+    }
+
+    @Test func `a zone whose name no interface has is an error`() throws {
+        let error = #expect(throws: ReachabilityError.self) {
+            try address("fe80::1%nosuchname").withSockaddr(port: 0) { _, _ in Issue.record("was called") }
+        }
+        #expect(error?.code == .systemFailure)
+        #expect(error?.number == ENODEV)
+    }
+
+    @Test func `a zone of an IPv4 address is left out`() throws {
+        let read = try address("127.0.0.1%nosuchname").withSockaddr(port: 0) {
+            try IPAddress(sockaddr: $0, length: $1)
+        }
+        #expect(read == .loopbackV4)
+    }
+
+    @Test func `a socket address has the bytes of an IPv6 address, its port and its zone`() throws {
+        var expected = ipv6(zone: 3)
+        // The flow label, which the fixture has set.
+        expected.replaceSubrange(4..<8, with: [0, 0, 0, 0])
+        #expect(try sockaddrBytes(of: address("fe80::1%3")) == expected)
+    }
 }
