@@ -9,7 +9,7 @@ extension SimulatedNetwork {
     ///
     /// - the monitor has read every notification and evaluated everything that is due at this instant of the clock;
     /// - every pending name is resolved, except those that ``SimulatedNames/Answer/hanging`` holds back;
-    /// - every due handler of `start(_:on:initial:_:)` has returned;
+    /// - every due handler of an observation has returned;
     /// - every loop over `updates` that was waiting and received new flags waits for the next ones or has ended.
     ///
     /// It does not wait for tasks that have not begun to listen: wait for those with ``settle(within:until:)``.
@@ -57,6 +57,8 @@ extension SimulatedNetwork {
     /// The clock stops at every instant at which the monitor, a condition, a recording, a resolver's time-out or a
     /// sleeping task is due, and continues when the network has settled. Handlers are therefore called in the order and
     /// with the values of a real network, for steps of any length. It also settles before and after.
+    ///
+    /// A task that wakes is not waited for: follow with ``settle(within:until:)``, until it sleeps again or has ended.
     ///
     /// - Parameters:
     ///   - duration: The distance.
