@@ -21,6 +21,14 @@ let package = Package(
             ],
             swiftSettings: [.swiftLanguageMode(.v6)]
         ),
+        // A client with plain sockets that connects again: docs/connections.md.
+        .executableTarget(
+            name: "reconnect",
+            dependencies: [
+                .product(name: "NetlinkReachability", package: netlinkReachability)
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6)]
+        ),
         // A singleton that posts notifications.
         .executableTarget(
             name: "network-monitor",
