@@ -63,6 +63,8 @@ struct Sockets: NetflagsCommand {
                 lines?.flush(to: &buffer)
             }
         }
+        let absence = "no \(pid == nil && state == nil ? "" : "such ")connected sockets"
+        try Output.standard.deliver { lines?.writeAbsence(absence, to: &$0) }
         return status
     }
 }

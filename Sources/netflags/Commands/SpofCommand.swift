@@ -69,7 +69,8 @@ struct Spof: TargetListCommand {
             return
         }
         buffer.line(printable: "\(target): \(answer.failure?.description ?? answer.reason)")
-        var table = TextTable(widths: [9, 0, 8], for: .standard)
+        var table = TextTable(
+            ["  KIND", "DESCRIPTION", "OUTCOME", "REASON"], widths: [9, 0, 8], for: .standard)
         let colours: [Loss.Outcome: Colour] = [.fallback: .green, .lost: .red, .unknown: .green]
         for loss in losses {
             table.add("  \(loss.kind.rawValue)")

@@ -25,7 +25,10 @@ extension OrderLine {
         // A target that is an address needs no second column for it.
         let showsTarget =
             lines.contains { $0.target != $0.address?.description } && Set(lines.map(\.target)).count > 1
-        var table = TextTable(widths: Array(repeating: 0, count: showsTarget ? 8 : 7), for: output)
+        let headings =
+            ["RANK", "ADDRESS"] + (showsTarget ? ["TARGET"] : [])
+            + [ReachabilityFlags.heading, "UP", "DEV", "SOURCE", "RULE", "REASON"]
+        var table = TextTable(headings, widths: headings.dropLast().map { _ in 0 }, for: output)
         for line in lines {
             let entry = line.entry
             table.add(entry?.rank.map(String.init) ?? "-")

@@ -11,6 +11,7 @@ struct PathLineFormat {
     private let isJSON: Bool
     private let lineWidth = Output.standard.terminalWidth
     private var table = TextTable(
+        ["TIME", "STATUS", "DEV", "TRAITS", "GATEWAYS, REASON"],
         widths: [0, NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1], for: .standard)
     /// The error of the last line; `nil` after a path.
     private var lastError: ReachabilityError?

@@ -36,6 +36,8 @@ struct TextFormat: LineFormat {
         targetLimit = lineWidth.map { max(8, $0 - time - verdict - rest) } ?? .max
         let target = query.targets.filter { $0 != "-" }.map(\.columns).max() ?? 0
         table = TextTable(
+            (isTimed ? ["TIME"] : []) + ["TARGET", ReachabilityFlags.heading, "UP"]
+                + (showsAddress ? ["ADDRESS"] : []) + ["DEV", "GATEWAY", "REASON"],
             widths: (isTimed ? [0] : []) + [min(target, Self.widestTarget, targetLimit), 0, 0]
                 + (showsAddress ? [1, 1, 1] : [1, 1]),
             for: output)
@@ -74,4 +76,9 @@ struct TextFormat: LineFormat {
     mutating func flush(to buffer: inout ByteBuffer) {
         table.flush(to: &buffer)
     }
+}
+
+extension ReachabilityFlags {
+    /// The heading of a column of letters: the letter of each flag.
+    static let heading = "WR ctiCDld"
 }

@@ -3,12 +3,15 @@
 /// A table for people: rows of cells, whose columns are as wide as the widest cell so far.
 ///
 /// Rows are kept until they are flushed. The last cell of a row has any width, and a row can have fewer cells than
-/// others. The text of all rows is one buffer, so that no cell needs memory of its own.
+/// others. The text of all rows is one buffer, so that no cell needs memory of its own. On a terminal, a row of
+/// headings comes before the first row.
 struct TextTable {
     private let isColoured: Bool
     /// The width to which rows are cut; `nil` for whole rows.
     private let lineWidth: Int?
     private var widths: [Int]
+    /// The headings that are still to be added; `nil` where there are none.
+    private var headings: [String]?
     private var text = ByteBuffer()
     /// The columns of each cell, the width that it asks of its column, and where it ends in ``text``.
     private var cells: [(columns: Int, width: Int, end: Int)] = []
@@ -17,10 +20,12 @@ struct TextTable {
     private var rows: [(cells: Int, end: Int, isWhole: Bool)] = []
 
     /// - Parameters:
+    ///   - headings: The heading of each column.
     ///   - widths: The least width of each column but the last.
     ///   - output: What the table is written to.
-    init(widths: [Int], for output: Output) {
+    init(_ headings: [String], widths: [Int], for output: Output) {
         self.widths = widths
+        self.headings = output.isTerminal ? headings : nil
         isColoured = output.showsColour
         lineWidth = output.terminalWidth
     }
@@ -36,6 +41,11 @@ struct TextTable {
     ///   - limit: The columns to which it is cut.
     ///   - widest: The width that it asks of its column at most.
     mutating func add(_ cell: String, in colour: Colour? = nil, cutTo limit: Int = .max, widest: Int = .max) {
+        if let headings {
+            self.headings = nil
+            for heading in headings { add(heading) }
+            endRow()
+        }
         var columns = 0
         text.append(in: isColoured ? colour : nil) { columns = $0.append(printable: cell, cutTo: limit) }
         cells.append((columns, min(columns, widest), text.bytes.count))

@@ -12,12 +12,17 @@ import SystemSupport
 struct SocketLines {
     private let isJSON: Bool
     private let lineWidth: Int?
+    /// Whether a line is due where there is no socket: a terminal would show nothing.
+    private var isAbsenceShown: Bool
     private var table: TextTable
 
     init(isJSON: Bool, isTimed: Bool, for output: Output) {
         self.isJSON = isJSON
         lineWidth = output.terminalWidth
-        table = TextTable(widths: (isTimed ? [1] : []) + [7, 3, 1, 1, 1, 1], for: output)
+        isAbsenceShown = output.isTerminal && !isJSON
+        table = TextTable(
+            (isTimed ? ["TIME"] : []) + ["STATE", "PROTO", "LOCAL", "REMOTE", "DEV", "PROCESS", "REASON"],
+            widths: (isTimed ? [1] : []) + [7, 3, 1, 1, 1, 1], for: output)
     }
 
     /// Adds a line; ``flush(to:)`` writes the lines of a table.
@@ -27,6 +32,7 @@ struct SocketLines {
         at time: Recording.Time? = nil,
         to buffer: inout ByteBuffer
     ) {
+        isAbsenceShown = false
         let status = try? result.get()
         guard !isJSON else {
             return buffer.line { json in
@@ -66,6 +72,11 @@ struct SocketLines {
         table.add(process ?? "-")
         table.add(result.reason)
         table.endRow()
+    }
+
+    /// Writes on a terminal that there is no socket, if no line was added.
+    func writeAbsence(_ words: String, to buffer: inout ByteBuffer) {
+        if isAbsenceShown { buffer.line(printable: words) }
     }
 
     /// Writes the lines that were added.

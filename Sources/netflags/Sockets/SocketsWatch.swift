@@ -25,10 +25,15 @@ struct SocketsWatch {
     func run() throws -> Never {
         try Output.standard.beginWatching()
         try TargetWatcher.checkThreads()
-        var sockets: [UInt64: Followed] = [:]
+        var sockets = try update([:])
+        if sockets.isEmpty {
+            lines.withLock { lines in
+                Output.standard.deliverOrExit { lines.writeAbsence("no connected sockets yet", to: &$0) }
+            }
+        }
         while true {
-            sockets = try update(sockets)
             Output.standard.waitWhileRead(Self.pause)
+            sockets = try update(sockets)
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestNamespaces
 import Testing
 
 /// What a terminal shows.
@@ -39,9 +40,51 @@ struct TerminalTests {
         let (wide, plain) = (
             try onTerminal(arguments, columns: 500), try NetflagsProcess.run(arguments).output
         )
-        #expect(wide.split(separator: "\r\n") == plain.split(separator: "\n"))
+        // The headings are wider than some columns.
+        func words(_ line: Substring) -> [Substring] { line.split(separator: " ") }
+        let headings = arguments.first == "path" ? 0 : 1
+        #expect(
+            wide.split(separator: "\r\n").dropFirst(headings).map(words)
+                == plain.split(separator: "\n").map(words))
         let narrow = try onTerminal(arguments, columns: 80).split(separator: "\r\n")
         for line in narrow { #expect(line.count <= 80) }
+    }
+
+    @Test(
+        arguments: [
+            (["127.0.0.1"], "TARGET     WR ctiCDld  UP   DEV  GATEWAY  REASON"),
+            (["localhost", "--timeout", "0"], "TARGET     WR ctiCDld  UP   "),
+            (["watch", "--count", "1", "127.0.0.1"], "TIME           TARGET     WR ctiCDld  UP "),
+            (["order", "127.0.0.1"], "RANK  ADDRESS    WR ctiCDld  UP   DEV  SOURCE     RULE  REASON"),
+            (["spof", "127.0.0.1"], "  KIND     DESCRIPTION "),
+        ]
+    )
+    func `a table on a terminal has headings, and none in a file`(arguments: [String], headings: String)
+        throws
+    {
+        let shown = try onTerminal(arguments, columns: 80).split(separator: "\r\n")
+        #expect(shown.contains { $0.hasPrefix(headings) }, "\(shown)")
+        #expect(!(try NetflagsProcess.run(arguments).output.contains("WR ctiCDld")))
+    }
+
+    @Test(arguments: [["--json", "127.0.0.1"], ["path"], ["--explain", "--json", "default"]])
+    func `what is no table has no headings`(arguments: [String]) throws {
+        #expect(!(try onTerminal(arguments).contains("REASON")))
+    }
+
+    @Test(
+        .needsNamespace,
+        arguments: [("", "no connected sockets"), ("--state lost", "no such connected sockets")])
+    func `sockets says on a terminal that there are none`(options: String, words: String) throws {
+        let host = try TestNamespace()
+        let terminal = try Terminal(columns: 80)
+        let command = host.entering(
+            [NetflagsProcess.path, "sockets"] + options.split(separator: " ").map(String.init))
+        let process = try NetflagsProcess.start(
+            command, descriptors: [terminal.screen, terminal.screen, terminal.screen])
+        _ = try NetflagsProcess.wait(process)
+        #expect(terminal.content() == "\(words)\r\n")
+        #expect(try host.run(command).output.isEmpty)
     }
 
     @Test func `doctor wraps lines between words`() throws {
@@ -55,7 +98,7 @@ struct TerminalTests {
         columns: UInt16, length: Int
     ) throws {
         let shown = try onTerminal(["watch", "--count", "1", "127.0.0.1"], columns: columns)
-        let words = shown.split(separator: " ")
+        let words = (shown.split(separator: "\r\n").last ?? "").split(separator: " ")
         #expect(words.first?.count == length)
         #expect(words.first?.hasSuffix("Z") == true)
         #expect(words.dropFirst().first == "127.0.0.1")
