@@ -34,11 +34,14 @@ struct Record: NetflagsCommand {
     @Flag(help: "After the dump, record changes until interrupted.")
     var events = false
 
-    @Option(number: "After the dump, record changes for this long.", "seconds", OptionValue.seconds)
+    @Option(
+        number: "After the dump, record changes for so many seconds, or such as 30m or 2h.", "duration",
+        OptionValue.duration)
     var duration: Duration?
 
     @Option(
-        number: "Record changes into a directory, and keep the newest that fit into this size, such as 64M.",
+        number:
+            "Record changes into a directory, and keep the newest that fit into this size, such as 64M or 1G.",
         "size", OptionValue.size)
     var keep: UInt64?
 

@@ -39,8 +39,9 @@ struct Wait: TargetListCommand {
     mutating func append(_ more: [String]) { operands.targets += more }
 
     @Option(
-        number: "Time limit; 0 does not wait, so that no name is resolved. (default: no limit)",
-        "seconds", OptionValue.seconds)
+        number:
+            "Time limit: seconds, or such as 500ms or 2m; 0 does not wait, so that no name is resolved. (default: no limit)",
+        "duration", OptionValue.duration)
     var timeout: Duration?
 
     @Option(help: ArgumentHelp("up: every target is reachable; down: no target is.", valueName: "goal"))

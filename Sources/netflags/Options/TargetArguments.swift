@@ -36,8 +36,10 @@ struct RecordedTargets: ParsableArguments {
 struct ResolutionOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Time limit for resolving each name; 0 does not wait.", valueName: "seconds"),
-        transform: OptionValue.seconds
+        help: ArgumentHelp(
+            "Time limit for resolving each name: seconds, or such as 500ms or 2m; 0 does not wait.",
+            valueName: "duration"),
+        transform: OptionValue.duration
     )
     var timeout: Duration = .seconds(5)
 

@@ -59,14 +59,37 @@ struct TargetQueryTests {
         #expect(throws: (any Error).self) { try SocketText.number(text, "mark", 0...UInt32.max) }
     }
 
-    @Test(arguments: [("0", Duration.zero), ("0.5", .milliseconds(500)), ("31536000", .seconds(31_536_000))])
-    func `times are seconds from 0 to a year`(text: String, expected: Duration) throws {
-        #expect(try OptionValue.seconds(text) == expected)
+    @Test(
+        arguments: [
+            ("0", Duration.zero), ("0.5", .milliseconds(500)), ("31536000", .seconds(31_536_000)),
+            ("500ms", .milliseconds(500)), ("1s", .seconds(1)), ("1.5m", .seconds(90)),
+            ("2h", .seconds(7_200)),
+        ]
+    )
+    func `times are seconds or a number with a unit, up to a year`(text: String, expected: Duration) throws {
+        #expect(try OptionValue.duration(text) == expected)
     }
 
-    @Test(arguments: ["", "-1", "nan", "inf", "31536001", "1e300", "5s", " 5"])
-    func `other times are refused`(text: String) {
-        #expect(throws: (any Error).self) { try OptionValue.seconds(text) }
+    @Test(arguments: ["", "-1", "nan", "inf", "31536001", "1e300", " 5", "s", "5x", "5 s", "8761h", "-1s"])
+    func `other times are refused with one message`(text: String) {
+        let error = #expect(throws: UsageError.self) { try OptionValue.duration(text) }
+        #expect(error?.description.hasPrefix("\"\(text)\" is not a time: give seconds from 0") == true)
+    }
+
+    @Test(
+        arguments: [
+            ("64M", 64 << 20), ("64m", 64 << 20), ("64MiB", 64 << 20), ("64MB", 64_000_000),
+            ("1gb", 1_000_000_000), ("1T", 1 << 40), ("2000000", 2_000_000),
+        ] as [(String, UInt64)]
+    )
+    func `sizes are bytes or a number with a unit`(text: String, expected: UInt64) throws {
+        #expect(try OptionValue.size(text) == expected)
+    }
+
+    @Test(arguments: ["", "M", "1MB", "0", "1025T", "1.5G", "64 M", "64X", "-1M", "99999999999T"])
+    func `other sizes are refused with one message`(text: String) {
+        let error = #expect(throws: UsageError.self) { try OptionValue.size(text) }
+        #expect(error?.description.hasPrefix("\"\(text)\" is not a size: give one from 1M") == true)
     }
 
     @Test func `a name that is not valid UTF-8 is refused`() {
