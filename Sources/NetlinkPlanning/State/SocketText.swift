@@ -87,6 +87,9 @@ package enum SocketText {
             throw invalid("\"\(text)\" is not valid UTF-8: write the name in UTF-8 or in ASCII (xn--...)")
         }
         let target = try ReachabilityTarget.host(text)
+        if !text.contains(where: { ".:".contains($0) }), let address = IPAddress.legacyIPv4(text) {
+            throw invalid("\"\(text)\" is a number, which stands for \(address): give the address or a name")
+        }
         if let source = options.sourceAddress?.unmapped, case .address(let address) = target.kind,
             source.family != address.unmapped.family
         {

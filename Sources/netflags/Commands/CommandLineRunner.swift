@@ -117,7 +117,7 @@ enum CommandLineRunner {
 
 extension String {
     /// Whether one insertion, deletion or replacement makes the text the other, or letters are in another order.
-    fileprivate func isTypo(of other: String) -> Bool {
+    func isTypo(of other: String) -> Bool {
         let (left, right) = (Array(utf8), Array(other.utf8))
         let start = zip(left, right).prefix { $0 == $1 }.count
         let (rest, other) = (left.dropFirst(start), right.dropFirst(start))

@@ -24,7 +24,7 @@ struct TargetQuery: Hashable {
     /// The recording to evaluate; `nil` for the kernel.
     var recording: RecordedInstant?
 
-    /// Parses all targets, before any is evaluated.
+    /// Parses all targets, before any is evaluated, and prints the notes on them.
     func operands() throws(UsageError) -> [Operand] {
         guard targets.count(where: { $0 == "-" }) <= 1 else {
             throw UsageError("stdin can be read only once: give - once")
@@ -37,8 +37,23 @@ struct TargetQuery: Hashable {
         }
         return try targets.map { (text) throws(UsageError) in
             if text == "-" { return .standardInput }
-            return try UsageError.wrapping { .target(text, try target(text)) }
+            let target = Result { () throws(ReachabilityError) in try self.target(text) }
+            if !isQuiet, (try? target.get())?.isName ?? true, let note = Self.note(on: text) {
+                printError(note)
+            }
+            return try UsageError.wrapping { .target(text, try target.get()) }
         }
+    }
+
+    /// A note about a name that is that of an interface, or that resembles `default`; `nil` for others.
+    ///
+    /// The resolver can take seconds for such a name.
+    static func note(on name: String) -> String? {
+        if if_nametoindex(name) != 0 {
+            return "\(name) is an interface: give an address, or --interface \(name) default"
+        }
+        guard !name.contains("."), name.isTypo(of: "default") else { return nil }
+        return "asking about a host named \"\(name)\": the default path is \"default\""
     }
 
     /// Parses the targets of a recording, which holds no names.

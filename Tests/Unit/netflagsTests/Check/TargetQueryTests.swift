@@ -92,6 +92,31 @@ struct TargetQueryTests {
         #expect(error?.description.hasPrefix("\"\(text)\" is not a size: give one from 1M") == true)
     }
 
+    @Test(arguments: [
+        ("1", "0.0.0.1"), ("0", "0.0.0.0"), ("2130706433", "127.0.0.1"), ("0x7f000001", "127.0.0.1"),
+    ])
+    func `a number alone is no target, and the error has its address`(text: String, address: String) {
+        let error = #expect(throws: ReachabilityError.self) { try TargetQuery(targets: []).target(text) }
+        #expect(error?.message.contains("stands for \(address)") == true)
+    }
+
+    @Test(arguments: ["127.1", "::1", "a1", "fe80::1%1"]) func `other short texts are targets`(text: String) {
+        #expect(throws: Never.self) { try TargetQuery(targets: []).target(text) }
+    }
+
+    @Test(arguments: ["lo", "dafault", "defualt", "default1"])
+    func `the name of an interface and a misspelt default have a note`(name: String) {
+        let note = TargetQuery.note(on: name)
+        #expect(note?.contains(name == "lo" ? "--interface lo default" : "the default path is") == true)
+    }
+
+    @Test(arguments: [
+        "localhost", "default.example.com", "default.", "dafault.org", "lo.example.com", "fault",
+    ])
+    func `other names have no note`(name: String) {
+        #expect(TargetQuery.note(on: name) == nil)
+    }
+
     @Test func `a name that is not valid UTF-8 is refused`() {
         #expect(throws: ReachabilityError.self) { try TargetQuery(targets: []).target("a\u{FFFD}b") }
     }
