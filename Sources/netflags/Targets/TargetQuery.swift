@@ -56,7 +56,7 @@ struct TargetQuery: Hashable {
         return "asking about a host named \"\(name)\": the default path is \"default\""
     }
 
-    /// Parses the targets of a recording, which holds no names.
+    /// Parses targets that are looked up in tables, which hold no names.
     func recordedTargets() throws(UsageError) -> [NamedTarget] {
         try operands().map { (operand) throws(UsageError) in
             guard case .target(let text, let target) = operand else {
@@ -64,7 +64,8 @@ struct TargetQuery: Hashable {
             }
             guard !target.isName else {
                 throw UsageError(
-                    "a recording holds no names: give an address of \"\(text)\", or default for the default path"
+                    "\"\(text)\" is a name, and tables hold addresses: give one that netflags order \(text) "
+                        + "prints, or default for the default path"
                 )
             }
             return (text, target)

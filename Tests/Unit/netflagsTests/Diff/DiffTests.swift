@@ -77,7 +77,7 @@ struct DiffTests {
     @Test(
         arguments: [
             (["-", "-"], "give a file for one of the recordings"),
-            (["a", "b", "example.com"], "give an address of \"example.com\""),
+            (["a", "b", "example.com"], "give one that netflags order example.com prints"),
             (["a", "b", "-"], "give targets as arguments"), (["a"], "Missing expected argument"),
         ]
     )

@@ -114,7 +114,7 @@ struct TimelineCommandTests {
     @Test(
         arguments: [
             ([Night.path], "give an address, or default"),
-            ([Night.path, "example.com"], "give an address of \"example.com\""),
+            ([Night.path, "example.com"], "give one that netflags order example.com prints"),
             (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
             (["--json", "--svg", "-", Night.path, "default"], "give a file for --svg"),
         ]

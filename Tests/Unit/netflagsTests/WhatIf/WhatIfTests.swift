@@ -96,7 +96,7 @@ struct WhatIfTests {
             (["link set eth0 name w0"], "give one of up, down, master, nomaster, carrier"),
             (["route add default foo"], "give via GATEWAY, dev NAME"),
             (["rule add frm all"], "give pref, not, from"), (["addr add 192.0.2.9/24"], "give dev NAME"),
-            (["route del default", "--", "example.com"], "a recording holds no names"),
+            (["route del default", "--", "example.com"], "\"example.com\" is a name"),
             (["--assert", "/dev/null", "route del default", "--", "default"], "leave out --assert"),
         ])
     func `an unknown change is wrong usage, and the message says what is known`(
