@@ -70,6 +70,7 @@ struct WhatIf: NetflagsCommand {
         guard inputs < 2 else {
             throw UsageError("stdin can be read only once: give files for the others")
         }
+        try checkOperands()
         var changes = try batch.map(Self.changes(ofFile:)) ?? []
         try UsageError.wrapping {
             for text in self.changes { changes.append(try NetworkState.Change(text)) }
@@ -85,6 +86,19 @@ struct WhatIf: NetflagsCommand {
         let file = try ExpectationFile(expectations, isReplay: true)
         let after = try NetworkState(instant).applying(changes)
         return try file.check(after.source, AssertFormat(file: file.name, isJSON: json))
+    }
+
+    /// Throws for the words of a change without quotes, and for targets without the terminator.
+    private func checkOperands() throws(UsageError) {
+        let words = changes.filter { !$0.contains(where: \.isWhitespace) }
+        guard changes.count > 1, !words.isEmpty else { return }
+        let isOneChange = words.count == changes.count
+        let whole = isOneChange ? [words.joined(separator: " ")] : changes.filter { !words.contains($0) }
+        let all = (isOneChange ? [] : words) + targets
+        let line = whole.map { "'\($0)'" } + ["--"] + (all.isEmpty ? ["TARGET"] : all)
+        throw UsageError(
+            "a change is one argument, and targets come after --: write netflags what-if "
+                + line.joined(separator: " "))
     }
 
     /// The changes of a file as `ip -batch` reads it: one a line, with comments, and backslashes at the ends of lines

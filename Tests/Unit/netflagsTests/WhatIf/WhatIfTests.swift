@@ -97,6 +97,9 @@ struct WhatIfTests {
             (["route add default foo"], "give via GATEWAY, dev NAME"),
             (["rule add frm all"], "give pref, not, from"), (["addr add 192.0.2.9/24"], "give dev NAME"),
             (["route del default", "--", "example.com"], "\"example.com\" is a name"),
+            (["link", "set", "eth0", "down"], "write netflags what-if 'link set eth0 down' -- TARGET"),
+            (["link", "set", "eth0", "down", "--", "default"], "what-if 'link set eth0 down' -- default"),
+            (["link set eth0 down", "default", "192.0.2.1"], "'link set eth0 down' -- default 192.0.2.1"),
             (["--assert", "/dev/null", "route del default", "--", "default"], "leave out --assert"),
         ])
     func `an unknown change is wrong usage, and the message says what is known`(
