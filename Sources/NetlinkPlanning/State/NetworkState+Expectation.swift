@@ -215,7 +215,10 @@ extension NetworkState.Expectation {
         guard known == nil else { throw Invalid("\(word) is given twice") }
         let text = try value(of: word, &rest)
         guard let address = IPAddress(text), address.zone == nil else {
-            throw Invalid("\"\(text)\" after \(word) is not an address: give one such as 192.0.2.1")
+            let isName = word == "via" && text.first?.isLetter == true && !text.contains(":")
+            throw Invalid(
+                "\"\(text)\" after \(word) is not an address: give one such as 192.0.2.1"
+                    + (isName ? ", or the interface as dev \(text)" : ""))
         }
         return address
     }

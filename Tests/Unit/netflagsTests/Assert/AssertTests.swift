@@ -17,7 +17,8 @@ struct AssertTests {
         arguments: [
             ("default up", "\"up\" is not known here: give reachable, unreachable, via GATEWAY"),
             ("default via", "via needs a value"),
-            ("default via eth0", "\"eth0\" after via is not an address"),
+            ("default via eth0", "give one such as 192.0.2.1, or the interface as dev eth0"),
+            ("default via 192.0.2.256", "give one such as 192.0.2.1\n"),
             ("default via 192.0.2.1 via 192.0.2.1", "via is given twice"),
             ("default dev a dev b", "dev is given twice"),
             ("default reachable unreachable", "given twice"),
