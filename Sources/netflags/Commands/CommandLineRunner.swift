@@ -109,9 +109,23 @@ enum CommandLineRunner {
         let lines = message.split(whereSeparator: \.isNewline)
         printError(lines.map { $0.drop { $0 == " " } }.joined(separator: " "))
         let name = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
-        let isRoot = name == nil || name == "check" || name == "help"
-        printError("see netflags \(isRoot ? "" : "\(name ?? "") ")--help")
+        let isRoot = arguments.isEmpty || name == "help"
+        printError("see netflags \(isRoot ? "" : "\(name ?? "check") ")--help")
+        if let note = note(onOptionIn: message) { printError(note) }
         return .usage
+    }
+
+    /// The commands that have the option which another command does not know; `nil` where there is none.
+    private static func note(onOptionIn message: String) -> String? {
+        guard let option = message.firstMatch(of: /Unknown option '(--[a-z-]+)'/)?.output.1 else {
+            return nil
+        }
+        let owners = Netflags.subcommands.filter { command in
+            Netflags.helpMessage(for: command, columns: 80).split(separator: "\n").contains { line in
+                line.hasPrefix("  -") && line.split { " ,/".contains($0) }.contains(option)
+            }
+        }.compactMap { $0.configuration.commandName }
+        return owners.isEmpty ? nil : "\(option) is an option of \(owners.joined(separator: ", "))"
     }
 }
 

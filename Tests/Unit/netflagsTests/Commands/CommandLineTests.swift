@@ -135,6 +135,8 @@ struct CommandLineTests {
             (["--timeout", "-1", "a"], "from 0 to 31536000"),
             (["--timeout", "nan", "a"], "from 0 to 31536000"),
             (["--timeout", "31536001", "a"], "from 0 to 31536000"),
+            (["check", "--timeot", "1"], "see netflags check --help"), (["--bogus"], "netflags check --help"),
+            (["--count", "3", "a"], "--count is an option of watch\n"),
             (["help", "bogus"], "no command \"bogus\""),
             (["watch"], "see netflags watch --help"), (["record"], "see netflags record --help"),
             (["a\u{FFFD}"], "UTF-8"),
