@@ -6,42 +6,61 @@ import RoutingModel
 import SystemSupport
 
 extension DoctorFindings {
-    /// Writes the findings for people, one a line.
+    /// Writes the findings for people, one a line, each with what it means for the user behind a semicolon.
     func writeText(to text: inout ByteBuffer) {
-        text.line("kernel", kernelRelease)
-        text.line("libnl", libnlRelease)
-        text.line("namespace", namespace.map { "net:[\($0)]" } ?? "unknown: /proc is not there")
+        text.line("kernel", "\(kernelRelease); its route lookups decide every answer")
+        text.line("libnl", "\(libnlRelease); it reads the kernel's messages")
+        text.line(
+            "namespace",
+            (namespace.map { "net:[\($0)]" } ?? "unknown: /proc is not there")
+                + "; answers are about its interfaces, routes and rules")
         text.line(
             "lookups",
-            words(lookup, failure: \.description) { "answered, \(microseconds($0)) us each (median)" })
-        text.line("strict checks", words(checksStrictly) { $0 ? "yes" : "no: the kernel is older than 4.20" })
+            words(lookup, "no target can be evaluated", failure: \.description) {
+                "answered, \(microseconds($0)) us each (median); targets can be evaluated"
+            })
+        text.line(
+            "strict checks",
+            words(checksStrictly, "no target can be evaluated") {
+                $0
+                    ? "yes; the kernel sends only the entries that are asked for"
+                    : "no: the kernel is older than 4.20; it sends whole tables, which takes longer"
+            })
         writeGroups(to: &text)
-        text.line("buffer", words(receiveBuffer, bufferWords))
+        text.line("buffer", words(receiveBuffer, "changes cannot be followed", bufferWords))
         writeRoutes(to: &text)
-        text.line("wifi", words(wireless, wirelessWords))
+text.line("wifi", words(wireless, "no interface is known to be wifi", wirelessWords))
         text.line("processes", processes.words)
         writeResolver(to: &text)
     }
 
+    /// The words for a result, or for its failure and what that means.
     private func words<Value>(
         _ result: Result<Value, ReachabilityError>,
+        _ consequence: String,
         failure: (ReachabilityError) -> String = \.reason,
         _ words: (Value) -> String
     ) -> String {
         switch result {
         case .success(let value): words(value)
-        case .failure(let error): "failed: \(failure(error))"
+        case .failure(let error): "failed: \(failure(error)); \(consequence)"
         }
     }
 
     private func writeGroups(to text: inout ByteBuffer) {
         let joined = memberships.filter { (try? $0.outcome.get()) == true }.map(\.group.name)
-        text.line("groups", joined.isEmpty ? "none could be joined" : joined.joined(separator: " "))
+        text.line(
+            "groups",
+            joined.isEmpty
+                ? "none could be joined" : joined.joined(separator: " ") + "; changes are noticed at once")
         for membership in memberships {
             switch membership.outcome {
             case .success(true): continue
-            case .success(false): text.line("", "\(membership.group.name): newer than this kernel")
-            case .failure(let error): text.line("", "\(membership.group.name) refused: \(error.reason)")
+            case .success(false):
+                text.line("", "\(membership.group.name): newer than this kernel; it has no such changes")
+            case .failure(let error):
+                text.line(
+                    "", "\(membership.group.name) refused: \(error.reason); its changes are polled for")
             }
         }
     }
@@ -49,12 +68,14 @@ extension DoctorFindings {
     private func bufferWords(_ buffer: (effective: Int, isForced: Bool)) -> String {
         let words = "\(buffer.effective) bytes of \(Self.askedBuffer) asked for (the kernel counts double)"
         return words + (buffer.isForced ? ", forced" : ", not forced: net.core.rmem_max is the limit")
+            + "; when changes overrun it, everything is evaluated again"
     }
 
     private func writeRoutes(to text: inout ByteBuffer) {
         switch routes {
         case .failure(let error):
-            text.line("routes", "failed: \(error.reason)")
+            text.line(
+                "routes", "failed: \(error.reason); answers do not use the cache")
         case .success(let routes):
             text.line("routes", "IPv4: \(words(routes.ipv4, routes.lostCount(.v4)))")
             text.line("", "IPv6: \(words(routes.ipv6, routes.lostCount(.v6)))")
@@ -67,7 +88,7 @@ extension DoctorFindings {
     private func words(_ counts: RouteComparison.Counts, _ lost: Int?) -> String {
         let words = "\(counts.kernel) in the kernel"
         guard let libnl = counts.libnl, let lost else { return words }
-        return words + ", \(libnl) in libnl's own cache, \(lost) lost"
+        return words + ", \(libnl) in libnl's own cache, \(lost) lost; answers do not use the cache"
     }
 
     /// Writes the first of some routes.
@@ -78,17 +99,28 @@ extension DoctorFindings {
     }
 
     private func wirelessWords(_ count: Int?) -> String {
-        count.map { "nl80211 is there and lists \($0) interfaces" } ?? "this kernel has no nl80211"
+        count.map { "nl80211 is there and lists \($0) interfaces; their type is wifi" }
+            ?? "this kernel has no nl80211; no interface has the type wifi"
     }
 
     private func writeResolver(to text: inout ByteBuffer) {
         let servers = resolver.nameservers.map(\.description)
-        text.line("nameservers", servers.isEmpty ? "none named: 127.0.0.1" : servers.joined(separator: " "))
-        if !resolver.search.isEmpty { text.line("search", resolver.search.joined(separator: " ")) }
-        if !resolver.options.isEmpty { text.line("options", resolver.options.joined(separator: " ")) }
-        text.line("hosts", resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
-        for note in addressPolicyNotes { text.line("gai.conf", "\(note): no effect") }
-        for error in resolver.errors { text.line("", error.words) }
+        text.line(
+            "nameservers",
+            (servers.isEmpty ? "none named: 127.0.0.1" : servers.joined(separator: " "))
+                + "; the C library asks them for names")
+        if !resolver.search.isEmpty {
+            text.line("search", resolver.search.joined(separator: " ") + "; short names are tried in them")
+        }
+        if !resolver.options.isEmpty {
+            text.line("options", resolver.options.joined(separator: " ") + "; the C library resolves so")
+        }
+        text.line(
+            "hosts",
+            (resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
+                + "; names are looked for there, in this order")
+        for note in addressPolicyNotes { text.line("gai.conf", "\(note); the line has no effect") }
+        for error in resolver.errors { text.line("", "\(error.words); its defaults are used") }
     }
 }
 
@@ -96,9 +128,9 @@ extension ProcessVisibility {
     /// What is shown, and what a recording states of who asks for a change.
     fileprivate var words: String {
         switch self {
-        case .sockets: "sockets of all shown: a recording states who asks for a change"
-        case .names: "names shown, sockets not of all: a recording states who can have asked for a change"
-        case .own: "hidden by hidepid= or ProtectProc=: a recording states the ports of requests alone"
+        case .sockets: "sockets of all shown; a recording states who asks for a change"
+        case .names: "names shown, sockets not of all; a recording states who can have asked for a change"
+        case .own: "hidden by hidepid= or ProtectProc=; a recording states the ports of requests alone"
         }
     }
 }
