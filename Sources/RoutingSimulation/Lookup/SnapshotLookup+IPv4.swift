@@ -50,7 +50,7 @@ extension SnapshotLookup {
         let owners = snapshot.addressBook.latestOwners(of: source.withoutZone)
         guard owners.count < 2 else {
             throw Self.undecided(
-                "several interfaces have \(source), and the recording does not say which got it last")
+                "several interfaces have \(source), and the tables do not say which got it last")
         }
         if let owner = owners.first { return owner }
         return try localRoute(to: source)?.nexthop?.interfaceIndex

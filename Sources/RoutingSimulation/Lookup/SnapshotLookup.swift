@@ -13,16 +13,16 @@ struct SnapshotLookup {
     /// The lookup runs for both cases of each, and returns an answer only where both use the same interfaces.
     enum Unknown: String, CaseIterable {
         /// The user who asks, for rules that look at it.
-        case user = "a rule looks at the user, and the recording does not hold the user"
+        case user = "a rule looks at the user, and the tables do not hold the user"
         /// Whether the kernel ignores routes without a carrier.
         case carrier = """
-            the recording does not say whether routes without a carrier are ignored (ignore_routes_with_linkdown)
+            the tables do not say whether routes without a carrier are ignored (ignore_routes_with_linkdown)
             """
         /// Whether this is an IPv6 router.
-        case forwarding = "the recording does not say whether this host forwards IPv6"
+        case forwarding = "the tables do not say whether this host forwards IPv6"
         /// Whether the IPv4 tables local and main share one tree: they do until the first rule is added.
         case sharedTree = """
-            the recording does not say whether a rule was ever added, and the order of tables depends on it
+            the tables do not say whether a rule was ever added, and the order of tables depends on it
             """
         /// Whether a rule that names a VRF as outgoing interface takes what is bound to it.
         case vrfOutput = "kernels differ over rules that name a VRF as outgoing interface"
@@ -34,7 +34,7 @@ struct SnapshotLookup {
             """
         /// Whether IPv6 looks at its rules at all: it asks local and main until the first rule is added.
         case rules6 = """
-            the recording does not say whether an IPv6 rule was ever added, and without one the kernel asks the \
+            the tables do not say whether an IPv6 rule was ever added, and without one the kernel asks the \
             tables local and main regardless of missing rules
             """
         /// Whether the kernel uses an IPv6 route that a rule suppressed when no later rule finds another.
@@ -88,7 +88,7 @@ struct SnapshotLookup {
     }
 
     static func undecided(_ reason: String) -> ReachabilityError {
-        ReachabilityError(.undecided, operation: "find a route in the recording", message: reason)
+        ReachabilityError(.undecided, operation: "find a route in the tables", message: reason)
     }
 
     /// Records that an unknown was consulted and returns its assumed value.

@@ -264,7 +264,7 @@ struct SnapshotIPv4CornerTests {
             .route("0.0.0.0/0", via: "192.0.2.1", dev: 2), .route("10.0.0.0/8", nexthops: [down]))
         host.settings.ipv4IgnoresLinkdown = nil
         #expect(
-            host.way("10.0.0.1").hasPrefix("undecided: the recording does not say whether routes without"))
+            host.way("10.0.0.1").hasPrefix("undecided: the tables do not say whether routes without"))
         host.settings.ipv4IgnoresLinkdown = false
         #expect(host.way("10.0.0.1") == "10.0.0.0/8 link dev 3")
     }

@@ -21,7 +21,7 @@ struct SnapshotIPv6CornerTests {
         var host = makeHost(routes[0], routes[1])
         host.apply(.removedRule(Rule(family: .v6, priority: 32_766, action: .lookup(table: 254))))
         #expect(
-            host.way("2001:db8:1::1").hasPrefix("undecided: the recording does not say whether an IPv6 rule")
+            host.way("2001:db8:1::1").hasPrefix("undecided: the tables do not say whether an IPv6 rule")
         )
         #expect(host.way("2001:db8::2") == "local 2001:db8::2/128 link dev 2")
         host.apply(.rule(.v6, 90, .nop))
@@ -32,7 +32,7 @@ struct SnapshotIPv6CornerTests {
         var host = makeHost(.route("::/0", via: "2001:db8::1", dev: 2))
         for rule in host.rules where rule.family == .v6 { host.apply(.removedRule(rule)) }
         #expect(
-            host.way("2001:db8:1::1").hasPrefix("undecided: the recording does not say whether an IPv6 rule")
+            host.way("2001:db8:1::1").hasPrefix("undecided: the tables do not say whether an IPv6 rule")
         )
         for route in host.routes { host.apply(.removedRoute(route)) }
         #expect(host.way("2001:db8:1::1") == "errno 97")

@@ -59,7 +59,7 @@ struct SnapshotLookupTests {
             },
             .route("172.16.5.0/24", via: "192.0.2.1", dev: 2)
         )
-        #expect(host.way("172.16.5.1").hasPrefix("undecided: the recording does not say whether a rule"))
+        #expect(host.way("172.16.5.1").hasPrefix("undecided: the tables do not say whether a rule"))
         #expect(host.way("172.16.6.1") == "local 172.16.0.0/12 link dev 1")
         host.apply(.rule(.v4, 100, .lookup(table: 100)))
         #expect(host.way("172.16.5.1") == "local 172.16.0.0/12 link dev 1")
@@ -86,7 +86,7 @@ struct SnapshotLookupTests {
                 rule.destination = NetworkChange.parsed("203.0.113.0/24")
             }
         )
-        #expect(host.way("10.0.0.1").contains("does not hold the user"))
+        #expect(host.way("10.0.0.1").contains("do not hold the user"))
         #expect(host.way("10.0.0.1") { $0.user = 0 } == "0.0.0.0/0 192.0.2.1 dev 2")
         #expect(host.way("10.0.0.1") { $0.user = 1_500 } == "errno 22")
         #expect(host.way("10.0.0.1") { $0.mark = 0x123 } == "errno 13")
@@ -160,7 +160,7 @@ struct SnapshotLookupTests {
         host.settings.ipv6Forwards = nil
         #expect(
             host.way("2001:db8:f::1").hasPrefix(
-                "undecided: the recording does not say whether this host forwards"))
+                "undecided: the tables do not say whether this host forwards"))
     }
 
     // MARK: What is not known
