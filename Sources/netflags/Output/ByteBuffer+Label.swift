@@ -27,7 +27,8 @@ extension ByteBuffer {
         append("\n")
     }
 
-    private mutating func append(words text: String, from indentation: Int, wrappedAt width: Int) {
+    /// Appends text that begins in a column, and continues there where the width is reached.
+    mutating func append(words text: String, from indentation: Int, wrappedAt width: Int) {
         var column = indentation
         for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
             let length = String(word).columns

@@ -54,7 +54,8 @@ struct TextTable {
     /// Ends a row, and widens the columns to its cells.
     ///
     /// - Parameters:
-    ///   - isWhole: Whether the row is not cut, as an error, which ends with what to do.
+    ///   - isWhole: Whether the row is not cut, as an error, which ends with what to do. Its last cell is wrapped
+    ///     between words where there is room.
     ///   - lines: Writes the lines below the row.
     mutating func endRow(isWhole: Bool = false, _ lines: (inout ByteBuffer) -> Void = { _ in }) {
         for (column, cell) in cells[(rows.last?.cells ?? 0)..<cells.count - 1].enumerated() {
@@ -64,17 +65,34 @@ struct TextTable {
         rows.append((cells.count, text.bytes.count, isWhole))
     }
 
+    /// The least columns in which the last cell is wrapped.
+    private static let narrowestCell = 24
+
     /// Writes the rows, and forgets them.
     mutating func flush(to buffer: inout ByteBuffer) {
         var line = ByteBuffer()
         var (cell, start) = (0, 0)
         for row in rows {
+            var indentation = 0
             for column in 0..<row.cells - cell {
                 let content = cells[cell + column]
-                line.append(bytes: text.bytes[start..<content.end])
+                let bytes = text.bytes[start..<content.end]
                 start = content.end
-                guard cell + column + 1 < row.cells else { break }
+                guard cell + column + 1 < row.cells else {
+                    if row.isWhole, let lineWidth, indentation + content.columns > lineWidth,
+                        lineWidth - indentation >= Self.narrowestCell
+                    {
+                        line.append(
+                            words: String(decoding: bytes, as: UTF8.self), from: indentation,
+                            wrappedAt: lineWidth)
+                    } else {
+                        line.append(bytes: bytes)
+                    }
+                    break
+                }
+                line.append(bytes: bytes)
                 line.append(spaces: max(0, widths[column] - content.columns) + 2)
+                indentation += max(widths[column], content.columns) + 2
             }
             cell = row.cells
             if let lineWidth, !row.isWhole {

@@ -78,6 +78,20 @@ struct TextFormatTests {
         }
     }
 
+    @Test func `the last cell of a whole row is wrapped under its start`() throws {
+        let terminal = try Terminal(columns: 40)
+        var table = TextTable(["A", "B"], widths: [1], for: Output(descriptor: terminal.screen))
+        table.add("one")
+        table.add("words that are longer than the terminal is wide")
+        table.endRow(isWhole: true)
+        var buffer = ByteBuffer()
+        table.flush(to: &buffer)
+        #expect(
+            String(decoding: buffer.bytes, as: UTF8.self).split(separator: "\n") == [
+                "A    B", "one  words that are longer than the", "     terminal is wide",
+            ])
+    }
+
     @Test func `a line that is cut keeps the colours behind the cut`() {
         var line = ByteBuffer()
         line.append("target ")
