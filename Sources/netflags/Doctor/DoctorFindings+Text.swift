@@ -119,7 +119,7 @@ text.line("wifi", words(wireless, "no interface is known to be wifi", wirelessWo
             "hosts",
             (resolver.hosts ?? "no line in nsswitch.conf: the C library's default")
                 + "; names are looked for there, in this order")
-        for note in addressPolicyNotes { text.line("gai.conf", "\(note); the line has no effect") }
+        for note in addressPolicyNotes { text.line("gai.conf", "\(note); no effect") }
         for error in resolver.errors { text.line("", "\(error.words); its defaults are used") }
     }
 }

@@ -24,7 +24,7 @@ extension OrderLine {
     static func writeText(_ lines: [OrderLine], for output: Output, to buffer: inout ByteBuffer) {
         // A target that is an address needs no second column for it.
         let showsTarget =
-            lines.contains { $0.target != $0.address?.description } && Set(lines.map(\.target)).count > 1
+            lines.contains { !$0.isAddress } && Set(lines.map(\.target)).count > 1
         let headings =
             ["RANK", "ADDRESS"] + (showsTarget ? ["TARGET"] : [])
             + [ReachabilityFlags.heading, "UP", "DEV", "SOURCE", "RULE", "REASON"]
@@ -33,7 +33,7 @@ extension OrderLine {
             let entry = line.entry
             table.add(entry?.rank.map(String.init) ?? "-")
             table.add(line.address?.description ?? "-")
-            if showsTarget { table.add(line.target) }
+            if showsTarget { table.add(line.isAddress ? "-" : line.target) }
             table.add((entry?.flags ?? []).letters)
             let (verdict, colour) = line.verdict
             table.add(verdict, in: colour)
@@ -45,6 +45,9 @@ extension OrderLine {
         }
         table.flush(to: &buffer)
     }
+
+    /// Whether the target is the address.
+    private var isAddress: Bool { target == address?.description }
 
     private var verdict: (String, Colour) {
         error != nil ? ("?", .magenta) : entry?.rank != nil ? ("yes", .green) : ("no", .red)

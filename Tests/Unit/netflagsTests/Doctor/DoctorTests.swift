@@ -23,6 +23,11 @@ struct DoctorTests {
         #expect(labels.filter { expected.contains(String($0)) } == expected.map { Substring($0) })
     }
 
+    @Test func `the line of each finding ends with what it means`() throws {
+        let lines = try NetflagsProcess.run("doctor").lines.filter { !$0.hasPrefix(" ") }
+        for line in lines { #expect(line.contains("; "), "\(line)") }
+    }
+
     @Test func `the object has every key, with its type`() throws {
         let result = try NetflagsProcess.run("doctor", "--json")
         #expect(result.lines.count == 1)

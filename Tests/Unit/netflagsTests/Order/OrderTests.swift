@@ -64,6 +64,15 @@ struct OrderTests {
         #expect(lines.last?["rank"] == .null && lines.last?["error"] == .null)
     }
 
+    @Test func `the column of targets holds names alone`() throws {
+        let rows = try NetflagsProcess.run("order", "localhost", "127.0.0.2").lines
+        let cells = rows.map { $0.split(separator: " ").map(String.init)[1...2] }
+        #expect(
+            cells.map(Array.init) == [
+                ["::1", "localhost"], ["127.0.0.1", "localhost"], ["127.0.0.2", "-"],
+            ])
+    }
+
     @Test func `an address of two targets is listed once, for the first`() throws {
         let result = try NetflagsProcess.run("order", "--json", "127.0.0.1", "localhost")
         #expect(Self.objects(result).map { $0["target"]?.string } == ["localhost", "127.0.0.1"])
@@ -114,6 +123,6 @@ struct GaiConfTests {
             list.output.split(separator: "\n").map { $0.split(separator: " ")[1] } == ["127.0.0.1", "::1"])
         let doctor = try host.run([NetflagsProcess.path, "doctor"])
         #expect(
-            doctor.output.contains("gai.conf       line 2: \"nonsense\" is not an IPv6 address: no effect\n"))
+            doctor.output.contains("gai.conf       line 2: \"nonsense\" is not an IPv6 address; no effect\n"))
     }
 }
