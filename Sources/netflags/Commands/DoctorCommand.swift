@@ -7,7 +7,11 @@ struct Doctor: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Print what this kernel and container allow.",
-        discussion: "Exit status: 0 when the kernel answers lookups, 2 when it does not, 64 wrong usage."
+        discussion: """
+            A line has a finding, and behind a semicolon what it means.
+
+            Exit status: 0 when the kernel answers lookups, 2 when it does not, 64 wrong usage.
+            """
     )
 
     @Flag(help: "One JSON object on one line.")

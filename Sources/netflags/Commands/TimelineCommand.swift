@@ -12,7 +12,7 @@ struct TimelineCommand: TargetListCommand {
         abstract: "Print when each target was reachable in a recording.",
         usage: "netflags timeline [options] <recording> <target> ...",
         discussion: """
-            The recording is one with events: a file or a directory of netflags record, or - for stdin. Each target \
+            The recording is one with events of netflags record: a file, a directory, or - for stdin. Each target \
             has a bar as wide as the terminal allows, or as 80 columns; of several states in one column, the worst is \
             shown. It is followed by the share of the recorded time in which packets could be sent. Times are in UTC.
 

@@ -17,9 +17,9 @@ struct WhatIf: NetflagsCommand {
             'carrier eth0 off' for a cable. Nothing is touched, and no privilege is needed.
 
             The output begins with what the changes and the kernel by itself do to links, addresses, routes and rules. \
-            Targets follow as diff prints them: those after --, else the default path, an address of each network \
-            that is concerned, and of the running kernel name servers and the other ends of connections, of a hundred \
-            at most.
+            Targets follow as diff prints them. Without targets after -- they are the default path, an address of \
+            each network that is concerned, and of the running kernel name servers and the other ends of \
+            connections, of a hundred at most.
 
             Exit status: 0 no target differs, or every expectation holds; 1 at least one does or does not; 2 a change \
             would be refused, or at least one target could not be evaluated; 64 wrong usage.
@@ -33,7 +33,7 @@ struct WhatIf: NetflagsCommand {
 
     @Option(
         name: .customLong("assert"),
-        file: "Check these expectations after the changes instead; - for stdin.")
+        file: "Instead check these expectations after the changes; - for stdin.")
     var expectations: String?
 
     @Option(
