@@ -29,7 +29,7 @@ extension DoctorFindings {
         writeGroups(to: &text)
         text.line("buffer", words(receiveBuffer, "changes cannot be followed", bufferWords))
         writeRoutes(to: &text)
-text.line("wifi", words(wireless, "no interface is known to be wifi", wirelessWords))
+        text.line("wifi", words(wireless, "no interface is known to be wifi", wirelessWords))
         text.line("processes", processes.words)
         writeResolver(to: &text)
     }
