@@ -184,7 +184,9 @@ extension KernelRouting: RoutingSource {
         _ match: RouteMatch
     ) throws(ReachabilityError) -> [IPAddress] {
         let interfaces =
-            match.hasSeveralNexthops ? match.nexthops.map(\.interfaceIndex) : [query.outputInterface]
+            match.hasSeveralNexthops
+            ? match.nexthops.possible.map(\.interfaceIndex)
+            : [query.outputInterface]
         var lookups = interfaces.map { index in
             var packet = query.forPacket
             packet.outputInterface = index

@@ -80,3 +80,11 @@ package struct NexthopFlags: OptionSet, Hashable, Sendable {
     /// The neighbour below did not answer.
     package static let unresolved = NexthopFlags(rawValue: 0x20)
 }
+
+extension [Nexthop] {
+    /// The nexthops that packets can take: those that are not dead, or all where all are.
+    package var possible: Self {
+        let possible = filter { !$0.flags.contains(.dead) }
+        return possible.isEmpty ? self : possible
+    }
+}

@@ -133,8 +133,7 @@ extension SnapshotRouting: RoutingSource {
             return [route.preferredSource ?? query.destination.withoutZone]
         }
         var sources: [IPAddress] = []
-        let live = route.nexthops.filter { !$0.flags.contains(.dead) }
-        for nexthop in live.isEmpty ? route.nexthops : live {
+        for nexthop in route.nexthops.possible {
             let found =
                 if let domain = domainLeft(by: query, through: nexthop) {
                     self.sources(for: query.destination, .link, through: domain, near: nil)

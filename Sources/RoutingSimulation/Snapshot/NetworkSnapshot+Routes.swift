@@ -165,8 +165,14 @@ extension NetworkSnapshot {
         let candidates = pool.candidates(like: gone)
         let index =
             candidates.first(in: peers) { pool[$0].isSame(as: gone) }
-            ?? candidates.first(in: peers) { pool[$0].type == gone.type && pool[$0].hasWay(of: gone) }
+            ?? others(of: gone).first(in: peers) { pool[$0].type == gone.type && pool[$0].hasWay(of: gone) }
         return index.map { ($0, nil) }
+    }
+
+    /// The attributes that take the way of a route, and others.
+    private func others(of route: Route) -> RouteCandidates {
+        guard let nexthop = route.nexthops.first else { return .all }
+        return RouteCandidates(pool.index[.through(nexthop.interfaceIndex, route.destination.family)])
     }
 
     /// The nexthops that a message says are gone, of the last route that has one of them.
@@ -210,7 +216,7 @@ extension Route {
         destination.family == .v4 ? UInt64(~tos) << 32 | UInt64(priority) : UInt64(priority)
     }
 
-    /// Whether it takes the way of another route: `false` for others with the same ``wayHash``.
+    /// Whether it takes the way of another route.
     fileprivate func hasWay(of other: Route) -> Bool {
         source == other.source && priority == other.priority && nexthopID == other.nexthopID
             && identity.nexthops == other.identity.nexthops

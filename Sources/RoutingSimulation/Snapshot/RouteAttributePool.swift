@@ -26,8 +26,8 @@ struct RouteAttributePool: Sendable {
     private var slots: [Slot] = []
     private var numbers: [RouteAttributes: UInt32] = [:]
     private var free: [UInt32] = []
-    /// The numbers by ``Route/wayHash``.
-    private var ways: [Int: Set<UInt32>] = [:]
+    /// The numbers by ``Route/identityHash``.
+    private var identities: [Int: Set<UInt32>] = [:]
     /// Which numbers a notification concerns.
     private(set) var index = RouteAttributeIndex()
 
@@ -59,9 +59,9 @@ struct RouteAttributePool: Sendable {
     /// Whether attributes are used more than once.
     func isShared(_ number: UInt32) -> Bool { slots[Int(number)].uses > 1 }
 
-    /// The attributes that can be those of a route, or of one that takes the same way.
+    /// The attributes that can be those of the same route in whatever state it is.
     func candidates(like route: Route) -> RouteCandidates {
-        RouteCandidates(ways[route.wayHash] ?? [])
+        RouteCandidates(identities[route.identityHash] ?? [])
     }
 
     /// The numbers in use.
@@ -84,7 +84,7 @@ struct RouteAttributePool: Sendable {
         slots[Int(number)].destination = route.destination
         numbers[attributes] = number
         index.insert(number, route)
-        ways[route.wayHash, default: []].insert(number)
+        identities[route.identityHash, default: []].insert(number)
         return number
     }
 
@@ -111,7 +111,7 @@ struct RouteAttributePool: Sendable {
             forget(number, before)
             slots[Int(number)].route = route
             index.insert(number, route)
-            ways[route.wayHash, default: []].insert(number)
+            identities[route.identityHash, default: []].insert(number)
             // Where another number has the same attributes already, both live on.
             let attributes = RouteAttributes(route)
             if numbers[attributes] == nil { numbers[attributes] = number }
@@ -123,7 +123,7 @@ struct RouteAttributePool: Sendable {
         let attributes = RouteAttributes(route)
         if numbers[attributes] == number { numbers[attributes] = nil }
         index.remove(number, route)
-        ways.remove(number, at: route.wayHash)
+        identities.remove(number, at: route.identityHash)
     }
 }
 
@@ -158,8 +158,10 @@ struct RouteAttributes: Hashable, Sendable {
 }
 
 extension Route {
-    /// A hash of what routes have in common that take the same way, in whatever state it is.
-    fileprivate var wayHash: Int {
+    /// A hash of what tells routes of a prefix apart, in whatever state they are.
+    ///
+    /// Those of IPv4 can differ in more, such as the preferred source alone.
+    fileprivate var identityHash: Int {
         var hasher = Hasher()
         hasher.combine(destination.family)
         hasher.combine(UInt64(table) << 32 | UInt64(priority))
@@ -168,6 +170,12 @@ extension Route {
         for nexthop in nexthops {
             hasher.combine(nexthop.gateway?.bits ?? 0)
             hasher.combine(UInt64(nexthop.interfaceIndex) << 32 | UInt64(nexthop.weight))
+        }
+        if destination.family == .v4 {
+            hasher.combine(preferredSource?.bits ?? 0)
+            hasher.combine(
+                UInt32(type.rawValue) << 24 | UInt32(tos) << 16 | UInt32(scope.rawValue) << 8 | UInt32(origin)
+            )
         }
         return hasher.finalize()
     }

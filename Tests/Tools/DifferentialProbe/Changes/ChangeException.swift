@@ -21,6 +21,10 @@ enum ChangeException: String, CaseIterable {
     /// `fib_check_nh_v4_gw`: the kernel ignores a gateway that was an address of the host when the route was added. A
     /// dump does not hold that, and the address is gone since, or came later.
     case gatewayScope
+    /// `fib_select_multipath`: an IPv4 nexthop that lost its carrier before `ignore_routes_with_linkdown` was set keeps
+    /// its share of the packets, and gives them its source address, until the kernel distributes them anew
+    /// (`fib_rebalance`). A dump shows it as dead, and not its share.
+    case share
     /// `addrconf_ifid_eui48`: a link-local address is made of the hardware address. The command says that its bits
     /// are not known.
     case hardwareAddress
@@ -62,6 +66,8 @@ enum ChangeException: String, CaseIterable {
             self = .open
         } else if other == live, predicted.source == nil {
             self = .source
+        } else if other == live, address.family == .v4, Self.isShared(query, live.source, snapshot) {
+            self = .share
         } else if other == live,
             snapshot.links.keys.contains(where: {
                 predicted.source == HostState.madeUpLinkLocal($0).description
@@ -75,6 +81,18 @@ enum ChangeException: String, CaseIterable {
 }
 
 extension ChangeException {
+    /// Whether a source is an address of a nexthop without a carrier, among several of the kernel's entry.
+    private static func isShared(_ query: RouteQuery, _ source: String?, _ snapshot: NetworkSnapshot) -> Bool
+    {
+        var query = query
+        query.wantsEntry = true
+        let nexthops = (try? KernelRouting().answer(to: query).entry?.nexthops) ?? []
+        let down = nexthops.filter { $0.flags.isSuperset(of: [.dead, .linkDown]) }.map(\.interfaceIndex)
+        return snapshot.addresses.contains {
+            down.contains($0.interfaceIndex) && $0.address.description == source
+        }
+    }
+
     /// Whether the kernel's entry for an address has a gateway, whatever packets take.
     private static func isEntry(of address: IPAddress, via gateway: String?, from source: String?) -> Bool {
         var query = RouteQuery(destination: address.withoutZone)
