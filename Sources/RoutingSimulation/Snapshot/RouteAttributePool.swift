@@ -158,7 +158,7 @@ struct RouteAttributes: Hashable, Sendable {
 }
 
 extension Route {
-    /// A hash of what tells routes of a prefix apart, in whatever state they are.
+    /// A hash of what sets routes of a prefix apart, in whatever state they are.
     ///
     /// Those of IPv4 can differ in more, such as the preferred source alone.
     fileprivate var identityHash: Int {
