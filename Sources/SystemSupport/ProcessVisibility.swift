@@ -15,13 +15,13 @@ package enum ProcessVisibility: String, Hashable, Sendable, CaseIterable {
     package static var current: ProcessVisibility {
         // hidepid= of proc(5), which ProtectProc= of systemd sets, hides the first process from ordinary users.
         guard access("/proc/1/status", R_OK) == 0 else { return .own }
-        return isInitialNamespace && RunningProcess.socketInodes(of: 1) != nil ? .sockets : .names
+        return showsHost && RunningProcess.socketInodes(of: 1) != nil ? .sockets : .names
     }
 
-    /// Whether no process is outside the PID namespace of this one.
+    /// Whether no process of the host is outside the PID namespace of this one.
     ///
     /// The kernel's PID_NS_INIT_INO.
-    private static var isInitialNamespace: Bool {
+    package static var showsHost: Bool {
         var target = [CChar](repeating: 0, count: 64)
         let count = readlink("/proc/self/ns/pid", &target, target.count)
         return count > 0 && target[..<count].map { UInt8(bitPattern: $0) } == Array("pid:[4026531836]".utf8)

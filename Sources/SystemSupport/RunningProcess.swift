@@ -113,7 +113,8 @@ package struct RunningProcess: Hashable, Sendable {
     private static func text(of path: String) -> String {
         guard let file = fopen(path, "re") else { return "" }
         defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 4_096)
+        // Hundreds of groups stand before the last lines of /proc/PID/status.
+        var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = fread(&bytes, 1, bytes.count, file)
         return String(decoding: bytes[..<count], as: UTF8.self)
     }

@@ -5,19 +5,20 @@ package import SystemSupport
 extension Recording.Event {
     /// Which processes a netlink port stood for, as far as the recorder could see when it met the port.
     ///
-    /// The recorder looks when the first change with a port arrives, which is after the change: a program that ends at
-    /// once can be gone by then. What is seen depends on the recorder's privileges, and ``certainty`` says how.
+    /// The recorder looks when a change with a port arrives, which is after the change, and again after a second at the
+    /// earliest. A program that ends at once can be gone by then, and its number be that of another one. What is seen
+    /// depends on the recorder's privileges, and ``certainty`` says how.
     public struct Requester: Hashable, Sendable, Codable {
         /// How far the processes are known to have asked for the change.
         public enum Certainty: String, Hashable, Sendable, Codable, CaseIterable {
-            /// One process had the socket open, of all processes of the host: it asked.
+            /// Of all processes of the host, this one had the socket with the port open.
             case holder
-            /// Several processes had the socket open, of all processes of the host: one of them asked.
+            /// Of all processes of the host, these had the socket with the port open.
             case holders
             /// Without the privilege to see the sockets of all processes: these have the number of the port in their
             /// own PID namespace, and the recorder's network namespace. Another process can have asked.
             case candidates
-            /// No process was found: it had ended, or closed its socket.
+            /// The socket was closed, and no process of the network namespace had the number of the port.
             case gone
         }
 
@@ -78,7 +79,7 @@ extension Recording.Event.Requester: CustomStringConvertible {
         case .candidates where processes.contains { $0.identifier == 1 }:
             "then perhaps \(names.joined(separator: " or ")), or a service whose socket it opened"
         case .candidates: "then perhaps \(names.joined(separator: " or "))"
-        case .gone: "which had ended"
+        case .gone: "whose socket was closed"
         }
     }
 

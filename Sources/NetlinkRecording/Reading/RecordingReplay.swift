@@ -43,9 +43,9 @@ package struct RecordingReplay: Sendable {
     private var isBeforeMarkedDump = false
     /// Whether a file has ended, and the next one has not said that it continues it.
     private var isBetweenFiles = false
-    /// Who the ports of the present file stand for.
+    /// Who ports stand for since the last dump.
     private var requesters: [UInt32: Recording.Event.Requester] = [:]
-    /// The most ports that are kept: those that the recorder remembers.
+    /// The most ports that are kept, and that a recorder states between two dumps.
     private static let requesterLimit = 1_024
     /// Parts of dumps without annotations that ``settle()`` has not seen.
     private var openParts = 0
@@ -114,7 +114,6 @@ package struct RecordingReplay: Sendable {
         case .fileEnd:
             abandonDump()
             isBetweenFiles = true
-            requesters = [:]
         case .annotation(let annotation):
             if take(annotation) { return endDump() }
         }
@@ -211,16 +210,16 @@ package struct RecordingReplay: Sendable {
     /// Applies an annotation; returns whether a dump is complete.
     private mutating func take(_ annotation: RecordingAnnotation) -> Bool {
         switch annotation {
-        case .dumpBegins: (isBeforeMarkedDump, isBetweenFiles) = (true, false)
+        case .dumpBegins:
+            (isBeforeMarkedDump, isBetweenFiles) = (true, false)
+            requesters = [:]
         case .dumpEnds: return phase == .dumping
         case .wirelessInterfaces(let indexes): state.routing.wirelessIndexes.formUnion(indexes)
         case .cellularInterfaces(let indexes): state.routing.cellularIndexes.formUnion(indexes)
         case .changingTables(let tables): state.coverage.changed(tables)
-        case .origin(let text):
-            snapshot.kernel = KernelRelease(text)
-            requesters = [:]
+        case .origin(let text): snapshot.kernel = KernelRelease(text)
         case .requester(let port, let requester):
-            if requesters.count >= Self.requesterLimit { requesters = [:] }
+            guard requesters[port] != nil || requesters.count < Self.requesterLimit else { return false }
             requesters[port] = requester
         case .continued: isBetweenFiles = false
         case .overrun, .suspended, .unwritten, .end, .clock, .follows: break

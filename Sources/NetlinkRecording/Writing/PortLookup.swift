@@ -5,7 +5,10 @@ internal import SystemSupport
 
 /// Finds out which processes netlink ports stand for, for a bounded part of the time.
 struct PortLookup {
+    typealias Port = Recording.Event.NetlinkPort
     typealias Requester = Recording.Event.Requester
+    /// Looks ports up together, and returns who they stand for.
+    typealias Finder = ([Port]) -> [Requester?]
 
     /// The part of the time that lookups can take: one in so many.
     private static let share = 20
@@ -18,47 +21,62 @@ struct PortLookup {
 
     /// The ports that were looked up, when, and what was found.
     private var known: [UInt32: (time: ContinuousClock.Instant, requester: Requester?)] = [:]
-    /// What the recording says of ports.
-    private var stated: [UInt32: Requester?] = [:]
+    /// What the recording says of ports since its last dump.
+    private var stated: [UInt32: Requester] = [:]
     private var budget = reserve
     private var last: ContinuousClock.Instant?
-    private let find: (Recording.Event.NetlinkPort) -> Requester?
+    private let find: Finder
 
-    /// - Parameter find: Looks a port up; by default in `/proc`.
-    init(_ find: @escaping (Recording.Event.NetlinkPort) -> Requester? = { PortLookup.find($0) }) {
+    /// - Parameter find: Looks ports up; by default in `/proc`.
+    init(_ find: @escaping Finder = { PortLookup.find($0) }) {
         self.find = find
     }
 
     /// How many ports are remembered.
     var count: Int { max(known.count, stated.count) }
 
-    /// Has each port stated again: what was stated is dropped, or in a file that is read without the next one.
+    /// Has each port stated again: what was stated is dropped, or ahead of a dump, at which readers forget it.
     mutating func stateAgain() {
         stated = [:]
     }
 
-    /// What to state of a port ahead of a message with it: who it stands for, as far as the recording does not say so.
+    /// What to state of ports ahead of messages with them: who they stand for, as far as the recording does not say so.
     ///
-    /// A port is looked up again after a while: the number can belong to another process then.
+    /// A port is looked up again after a while: the number can belong to another process then. Without the time for
+    /// that, what was stated of it is taken back. One look at all processes serves all ports.
     ///
-    /// - Returns: The annotation; `nil` for nothing new, and if there is no time for a lookup.
-    mutating func statement(
-        about number: UInt32,
+    /// - Parameters:
+    ///   - ports: Different ports.
+    ///   - now: The present instant.
+    /// - Returns: An annotation for each of which there is something new.
+    mutating func statements(
+        about ports: [UInt32],
         now: ContinuousClock.Instant = .now
-    ) -> RecordingAnnotation? {
-        if known[number].map({ $0.time.duration(to: now) < Self.lifetime }) != true {
-            guard spend(now) else { return nil }
-            if known.count >= Self.limit { known = [:] }
-            let begin = ContinuousClock.now
-            known[number] = (now, find(Recording.Event.NetlinkPort(number)))
-            budget -= begin.duration(to: .now)
+    ) -> [RecordingAnnotation] {
+        let old = ports.filter { port in
+            known[port].map { $0.time.duration(to: now) < Self.lifetime } != true
         }
-        let requester = known[number]?.requester
-        let before: Requester?? = stated[number]
-        guard requester != before ?? nil else { return nil }
-        if stated.count >= Self.limit { stated = [:] }
-        stated[number] = requester
-        return .requester(port: number, requester)
+        if !old.isEmpty { look(old, now) }
+        return ports.compactMap { port in
+            let requester = known[port]?.requester
+            // Nothing is stated of further ports until the next dump, where there are as many as a reader keeps.
+            guard stated[port] != requester, stated[port] != nil || stated.count < Self.limit else {
+                return nil
+            }
+            stated[port] = requester
+            return .requester(port: port, requester)
+        }
+    }
+
+    private mutating func look(_ ports: [UInt32], _ now: ContinuousClock.Instant) {
+        guard spend(now) else {
+            for port in ports { known[port] = nil }
+            return
+        }
+        if known.count + ports.count > Self.limit { known = [:] }
+        let begin = ContinuousClock.now
+        for (port, requester) in zip(ports, find(ports.map { Port($0) })) { known[port] = (now, requester) }
+        budget -= begin.duration(to: .now)
     }
 
     /// Whether there is time for a lookup.
@@ -72,80 +90,93 @@ struct PortLookup {
 // MARK: - /proc
 
 extension PortLookup {
-    /// Looks a port up in `/proc`.
+    /// Looks ports up in `/proc`, with one look at each process.
     ///
     /// - Parameters:
-    ///   - port: The port.
+    ///   - ports: The ports.
     ///   - visibility: How much of the processes is shown.
     ///   - processes: The processes to look at.
-    /// - Returns: The processes; `nil` if this process is not shown enough to say anything.
+    /// - Returns: Who each port stands for; `nil` if this process is not shown enough to say anything.
     static func find(
-        _ port: Recording.Event.NetlinkPort,
+        _ ports: [Port],
         _ visibility: ProcessVisibility = .current,
         among processes: [Int32] = RunningProcess.all()
-    ) -> Requester? {
-        guard visibility != .own else { return nil }
-        let inode = socketInode(of: port.number)
-        let holders = inode.map { self.holders(of: $0, among: processes) } ?? (found: [], isComplete: true)
-        if visibility == .sockets, holders.isComplete, !holders.found.isEmpty {
-            return requester(holders.found.count == 1 ? .holder : .holders, holders.found)
+    ) -> [Requester?] {
+        guard visibility != .own, !processes.isEmpty, let table = inodes(of: ports) else {
+            return ports.map { _ in nil }
         }
-        let candidates = Set(holders.found).union(self.candidates(port, among: processes))
-        if !candidates.isEmpty { return requester(.candidates, Array(candidates)) }
-        // A socket that is open belongs to a process that is not shown.
-        return inode == nil ? requester(.gone, []) : nil
+        var (holders, areComplete) = ([UInt32: [Int32]](), true)
+        if !table.isEmpty {
+            let wanted = Set(table.values)
+            for process in processes {
+                if let inodes = RunningProcess.socketInodes(of: process) {
+                    for inode in wanted.intersection(inodes) { holders[inode, default: []].append(process) }
+                } else if errno != ENOENT, errno != ESRCH {
+                    areComplete = false
+                }
+            }
+        }
+        let numbers = Set(ports.compactMap(\.processIdentifier))
+        let candidates = candidates(numbers, among: processes)
+        return ports.map { port in
+            let found = table[port.number].flatMap { holders[$0] } ?? []
+            // The manager of services opens sockets for them, and can be the only one that is left of its service.
+            if visibility == .sockets, areComplete, !found.isEmpty, found != [1],
+                found.count <= Requester.limit
+            {
+                if let exact = requester(found.count == 1 ? .holder : .holders, found) { return exact }
+            }
+            let possible = Set(found).union(port.processIdentifier.flatMap { candidates[$0] } ?? [])
+            if let named = requester(.candidates, Array(possible)) { return named }
+            // A process that is not shown can have the socket, or the number.
+            let isClosed = table[port.number] == nil && ProcessVisibility.showsHost
+            return isClosed && port.processIdentifier != nil
+                ? Requester(certainty: .gone, processes: []) : nil
+        }
     }
 
-    private static func requester(_ certainty: Requester.Certainty, _ found: [Int32]) -> Requester {
+    /// Names processes; `nil` if one of them has ended, or there are none.
+    private static func requester(_ certainty: Requester.Certainty, _ found: [Int32]) -> Requester? {
         // The manager of services, which opens sockets for them, comes last.
         let order = found.sorted { ($0 == 1 ? 1 : 0, $0) < ($1 == 1 ? 1 : 0, $1) }
-        return Requester(
-            certainty: certainty,
-            processes: order.prefix(Requester.limit).map { Requester.Process(RunningProcess(reading: $0)) })
+        let processes = order.prefix(Requester.limit).map { RunningProcess(reading: $0) }
+        let named = processes.filter { !$0.name.isEmpty }
+        guard !named.isEmpty, certainty == .candidates || named.count == found.count else { return nil }
+        return Requester(certainty: certainty, processes: named.map { Requester.Process($0) })
     }
 
-    /// The inode of the rtnetlink socket with a port in this thread's network namespace; `nil` if it is closed.
-    private static func socketInode(of port: UInt32) -> UInt32? {
+    /// The inodes of the rtnetlink sockets that ports have in this thread's network namespace, those that are open;
+    /// `nil` if they cannot be read.
+    private static func inodes(of ports: [Port]) -> [UInt32: UInt32]? {
         guard let file = fopen(table, "re") else { return nil }
         defer { fclose(file) }
+        let wanted = Set(ports.map(\.number))
+        var inodes: [UInt32: UInt32] = [:]
         var line = [CChar](repeating: 0, count: 256)
         while fgets(&line, Int32(line.count), file) != nil {
             // sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode
             let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             let fields = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
-            if fields.count >= 10, fields[1] == "0", UInt32(fields[2]) == port { return UInt32(fields[9]) }
+            guard fields.count >= 10, fields[1] == "0", let port = UInt32(fields[2]), wanted.contains(port)
+            else { continue }
+            inodes[port] = UInt32(fields[9])
         }
-        return nil
+        return ferror(file) == 0 ? inodes : nil
     }
 
     private static let table = "/proc/thread-self/net/netlink"
 
-    /// The processes that have a socket open, and whether the sockets of all processes could be read.
-    private static func holders(
-        of inode: UInt32,
-        among processes: [Int32]
-    ) -> (found: [Int32], isComplete: Bool) {
-        var (found, isComplete) = ([Int32](), true)
+    /// The processes that have one of some numbers for themselves, in this thread's network namespace.
+    private static func candidates(_ numbers: Set<Int32>, among processes: [Int32]) -> [Int32: [Int32]] {
+        var candidates: [Int32: [Int32]] = [:]
+        guard !numbers.isEmpty, let own = inode(of: table) else { return candidates }
         for process in processes {
-            if let inodes = RunningProcess.socketInodes(of: process) {
-                if inodes.contains(inode) { found.append(process) }
-            } else if errno != ENOENT, errno != ESRCH {
-                isComplete = false
-            }
+            guard let number = RunningProcess.innermostIdentifier(of: process), numbers.contains(number),
+                inode(of: "/proc/\(process)/net/netlink") == own
+            else { continue }
+            candidates[number, default: []].append(process)
         }
-        return (found, isComplete)
-    }
-
-    /// The processes that have the number of a port for themselves, in this thread's network namespace.
-    private static func candidates(
-        _ port: Recording.Event.NetlinkPort,
-        among processes: [Int32]
-    ) -> [Int32] {
-        guard let own = inode(of: table), let number = port.processIdentifier else { return [] }
-        return processes.filter { process in
-            RunningProcess.innermostIdentifier(of: process) == number
-                && inode(of: "/proc/\(process)/net/netlink") == own
-        }
+        return candidates
     }
 
     /// The inode of a file, which differs between the network namespaces of `/proc/PID/net`.

@@ -149,18 +149,18 @@ package struct Recorder: ~Copyable {
     {
         guard events != nil else { return .empty }
         var isOverrun = false
+        var ports: Set<UInt32> = []
+        let begin = pending.count
+        // Not before the queue is empty, as a lookup takes its time, and ahead of the changes that were asked for.
+        defer { if !isOverrun { statePorts(ports, at: begin) } }
         for _ in 0..<Self.burstLimit {
-            var (batch, senders) = ([UInt8](), [UInt32]())
+            var batch: [UInt8] = []
             let now = clock.now
             let reading = try events?.receive { message in
                 batch.appendTimeStamp(now)
                 batch.appendPadded(message.bytes)
-                if message.port != 0, senders.last != message.port { senders.append(message.port) }
+                if message.port != 0 { ports.insert(message.port) }
                 look(message)
-            }
-            // Ahead of the changes that they asked for.
-            for port in senders {
-                if let statement = ports.statement(about: port) { pending.append(statement) }
             }
             switch reading {
             case .changes where pending.count + batch.count <= Self.pendingLimit: pending += batch
@@ -169,6 +169,14 @@ package struct Recorder: ~Copyable {
             }
         }
         return isOverrun ? .overrun : .changes
+    }
+
+    /// States who ports stand for, at a place in ``pending``.
+    private mutating func statePorts(_ ports: Set<UInt32>, at place: Int) {
+        guard !ports.isEmpty else { return }
+        var statements: [UInt8] = []
+        for statement in self.ports.statements(about: ports.sorted()) { statements.append(statement) }
+        pending.insert(contentsOf: statements, at: place)
     }
 
     /// Returns the notifications that are not written yet, and forgets them.

@@ -186,7 +186,7 @@ struct RequesterTests {
                 let port = try #require(ports.count == 1 ? ports.first : nil, "\(author.name): \(ports)")
                 let netlinkPort = Recording.Event.NetlinkPort(port)
                 do {
-                    let found = PortLookup.find(netlinkPort, .sockets, among: readable())
+                    let found = PortLookup.find([netlinkPort], .sockets, among: readable())[0]
                     let isRight =
                         found?.certainty == (author.holders.count == 1 ? .holder : .holders)
                         && found?.processes.map(\.identifier).sorted() == author.holders.sorted()
@@ -194,7 +194,7 @@ struct RequesterTests {
                         wrong.append("\(author.name) \(author.holders): \(netlinkPort), \(found as Any)")
                     }
                 }
-                let guessed = PortLookup.find(netlinkPort, .names)
+                let guessed = PortLookup.find([netlinkPort], .names)[0]
                 let isHonest =
                     switch guessed?.certainty {
                     case nil: true
@@ -221,10 +221,31 @@ struct RequesterTests {
                 }
                 let port = try #require(ports.first)
                 for visibility in [ProcessVisibility.sockets, .names] {
-                    let found = PortLookup.find(Recording.Event.NetlinkPort(port), visibility)
+                    let found = PortLookup.find([Recording.Event.NetlinkPort(port)], visibility)[0]
                     #expect(
                         found == Requester(certainty: .gone, processes: []), "round \(round): \(found as Any)"
                     )
+                }
+            }
+        }
+    }
+
+    /// Its process lives on, and was said to have ended.
+    @Test func `a further socket that was closed says nothing`() throws {
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            // The first socket of a process has its number.
+            let first = try Self.socket()
+            defer { close(first) }
+            for priority in 100..<110 as Range<UInt32> {
+                let ports = try Self.ports(&recorder) {
+                    let author = try Self.ownSocket("a further socket")
+                    try author.addRule(priority)
+                }
+                let port = Recording.Event.NetlinkPort(try #require(ports.first))
+                #expect(port.processIdentifier == nil)
+                for visibility in [ProcessVisibility.sockets, .names] {
+                    #expect(PortLookup.find([port], visibility) == [nil])
                 }
             }
         }
@@ -234,13 +255,13 @@ struct RequesterTests {
         // The recorder's namespace has no process but the ones that are started in it.
         try LiveNetwork().run {
             let port = Recording.Event.NetlinkPort(UInt32(getpid()))
-            let found = PortLookup.find(port, .names)
+            let found = PortLookup.find([port], .names)[0]
             #expect(found == nil || found?.certainty == .gone, "\(found as Any)")
         }
     }
 
     @Test func `without a view of other processes nothing is stated`() {
-        #expect(PortLookup.find(Recording.Event.NetlinkPort(1), .own) == nil)
+        #expect(PortLookup.find([Recording.Event.NetlinkPort(1)], .own) == [nil])
     }
 
     @Test func `the recording states a port ahead of its first change`() throws {
@@ -277,7 +298,7 @@ struct PortLookupTests {
     private typealias Requester = Recording.Event.Requester
 
     private let start = ContinuousClock.now
-    private let answers = Locked<(answer: Requester?, count: Int)>((nil, 0))
+    private let answers = Locked<(answer: Requester?, lookups: Int)>((nil, 0))
 
     private func process(_ name: String) -> Requester {
         Requester(
@@ -285,68 +306,84 @@ struct PortLookupTests {
     }
 
     private func lookup(taking time: Duration = .zero) -> PortLookup {
-        PortLookup { [answers] _ in
+        PortLookup { [answers] ports in
             let end = ContinuousClock.now + time
             while ContinuousClock.now < end {}
             return answers.withLock { state in
-                state.count += 1
-                return state.answer
+                state.lookups += 1
+                return ports.map { _ in state.answer }
             }
         }
     }
 
     private func answer(_ requester: Requester?) { answers.withLock { $0.answer = requester } }
-    private var count: Int { answers.withLock { $0.count } }
+    private var lookups: Int { answers.withLock { $0.lookups } }
 
-    @Test func `a port is looked up and stated once`() {
+    private func stated(_ name: String?, _ ports: UInt32...) -> [RecordingAnnotation] {
+        ports.map { .requester(port: $0, name.map(process)) }
+    }
+
+    @Test func `a port is looked up and stated once, and several with one look`() {
         answer(process("dhclient"))
         var ports = lookup()
-        #expect(ports.statement(about: 7, now: start) == .requester(port: 7, process("dhclient")))
-        #expect(ports.statement(about: 7, now: start) == nil)
-        #expect(ports.statement(about: 8, now: start) == .requester(port: 8, process("dhclient")))
-        #expect(count == 2)
+        #expect(ports.statements(about: [7, 9], now: start) == stated("dhclient", 7, 9))
+        #expect(lookups == 1)
+        #expect(ports.statements(about: [7], now: start) == [])
+        #expect(ports.statements(about: [7, 8], now: start) == stated("dhclient", 8))
+        #expect(lookups == 2)
     }
 
     @Test func `a port that stands for another process after a while is stated again`() {
         answer(process("dhclient"))
         var ports = lookup()
-        _ = ports.statement(about: 7, now: start)
-        #expect(ports.statement(about: 7, now: start + .seconds(2)) == nil)
+        _ = ports.statements(about: [7], now: start)
+        #expect(ports.statements(about: [7], now: start + .seconds(2)) == [])
         answer(process("networkd"))
-        #expect(ports.statement(about: 7, now: start + .milliseconds(2_500)) == nil)
-        #expect(
-            ports.statement(about: 7, now: start + .seconds(4)) == .requester(port: 7, process("networkd")))
+        #expect(ports.statements(about: [7], now: start + .milliseconds(2_500)) == [])
+        #expect(ports.statements(about: [7], now: start + .seconds(4)) == stated("networkd", 7))
         answer(nil)
-        #expect(ports.statement(about: 7, now: start + .seconds(6)) == .requester(port: 7, nil))
-        #expect(ports.statement(about: 7, now: start + .seconds(8)) == nil)
+        #expect(ports.statements(about: [7], now: start + .seconds(6)) == stated(nil, 7))
+        #expect(ports.statements(about: [7], now: start + .seconds(8)) == [])
     }
 
     @Test func `after what was stated is dropped, a port is stated again without a lookup`() {
         answer(process("dhclient"))
         var ports = lookup()
-        _ = ports.statement(about: 7, now: start)
+        _ = ports.statements(about: [7], now: start)
         ports.stateAgain()
-        #expect(ports.statement(about: 7, now: start) == .requester(port: 7, process("dhclient")))
-        #expect(count == 1)
+        #expect(ports.statements(about: [7], now: start) == stated("dhclient", 7))
+        #expect(lookups == 1)
     }
 
     @Test func `lookups take a twentieth of the time, and half a second at once`() {
         answer(process("ip"))
         // Each takes 50 ms of the real clock, and they come at one instant: ten of them, or a few less.
         var ports = lookup(taking: .milliseconds(50))
-        for port in 0..<100 as Range<UInt32> { _ = ports.statement(about: port, now: start) }
-        #expect(count <= 11 && count >= 1)
-        let before = count
+        for port in 0..<100 as Range<UInt32> { _ = ports.statements(about: [port], now: start) }
+        #expect(lookups <= 11 && lookups >= 1)
+        let before = lookups
         // A second later there are 50 ms more.
-        for port in 200..<300 as Range<UInt32> { _ = ports.statement(about: port, now: start + .seconds(1)) }
-        #expect(count <= before + 2)
+        for port in 200..<300 as Range<UInt32> {
+            _ = ports.statements(about: [port], now: start + .seconds(1))
+        }
+        #expect(lookups <= before + 2)
+    }
+
+    /// The port can belong to another process by then.
+    @Test func `without the time for a lookup, what was stated of a port is taken back`() {
+        answer(process("alpha"))
+        var ports = lookup(taking: .milliseconds(600))
+        #expect(ports.statements(about: [1], now: start) == stated("alpha", 1))
+        #expect(ports.statements(about: [1], now: start + .seconds(1)) == stated(nil, 1))
+        #expect(ports.statements(about: [1], now: start + .milliseconds(1_001)) == [])
+        #expect(lookups == 1)
     }
 
     @Test func `a storm of ports takes no more memory than a thousand of them`() {
         answer(process("ip"))
         var ports = lookup()
-        for port in 0..<100_000 as Range<UInt32> {
-            _ = ports.statement(about: port, now: start + .milliseconds(Int(port) * 10))
+        for port in 0..<20_000 as Range<UInt32> {
+            _ = ports.statements(about: [port], now: start + .milliseconds(Int(port) * 10))
             #expect(ports.count <= 1_024)
         }
     }
@@ -364,7 +401,7 @@ struct PortLookupTests {
                 .candidates, ["systemd"],
                 "then perhaps systemd (systemd.service), or a service whose socket it opened"
             ),
-            (.gone, [], "which had ended"),
+            (.gone, [], "whose socket was closed"),
         ] as [(Requester.Certainty, [String], String)])
     private func `words say how certain it is`(certainty: Requester.Certainty, names: [String], words: String)
     {
