@@ -57,7 +57,10 @@ extension NetworkReachability {
             skipsFailures: false, until: deadline, expiry: expiry)
         while let result = await results.next(isolation: #isolation) {
             if result == .failure(expiry) { throw timeOut(after: limit, last) }
-            if let flags = result.answer?.flags, condition(flags) { return flags }
+            // Another reason for the same flags is for the error alone.
+            if let flags = result.answer?.flags, flags != last?.answer?.flags, condition(flags) {
+                return flags
+            }
             if isSingle { throw timeOut(after: limit, result) }
             last = result
         }

@@ -77,7 +77,7 @@ extension Recording {
         public let index: Int
         /// The value, or why the query could not be answered.
         public let result: Result<Value, ReachabilityError>
-        /// Whether this is the first result of the query, and not a change.
+        /// Whether this is the first result of the query, and not a change; `false` for events.
         public let isFirst: Bool
         /// The events since the evaluation before that can have changed the result, oldest first, at most
         /// 256; empty for a first result, and where a lifetime ended.

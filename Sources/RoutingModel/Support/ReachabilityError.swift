@@ -43,7 +43,7 @@ public struct ReachabilityError: Error, Sendable {
     public var number: Int32 { contents.value.failure.number }
     /// libnl's own code, positive; 0 for none.
     package var libnlNumber: Int32 { contents.value.failure.libnlNumber }
-    /// The kernel's own text if it sent one, or what to write instead of a wrong input.
+    /// The kernel's own text if it sent one, what to write instead of a wrong input, or what a wait ended with.
     public var message: String { contents.value.failure.message }
 
     /// The error that a resolver of the program threw, or the failure of the last evaluation before a wait timed out;
@@ -110,12 +110,12 @@ public struct ReachabilityError: Error, Sendable {
 }
 
 extension ReachabilityError: Hashable {
-    /// Whether everything but the underlying errors is equal.
+    /// Whether everything is equal but the underlying errors, and reasons, which the messages have.
     public static func == (left: Self, right: Self) -> Bool {
         left.contents.value.failure == right.contents.value.failure
     }
 
-    /// Hashes everything but the underlying error.
+    /// Hashes what is compared.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(contents.value.failure)
     }
