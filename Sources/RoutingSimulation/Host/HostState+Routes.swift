@@ -15,6 +15,8 @@ extension HostState {
     ) throws(KernelRefusal) {
         let isIPv6 = request.destination.family == .v6
         let type = request.type ?? .unicast
+        // ip looks names up before it asks the kernel.
+        for nexthop in request.nexthops { if let name = nexthop.device { _ = try index(of: name) } }
         guard !isIPv6 || request.tos == 0 else { throw KernelRefusal(EINVAL, "IPv6 routes have no tos") }
         var route = Route(
             destination: request.destination, type: type, table: request.table ?? Route.mainTable,
