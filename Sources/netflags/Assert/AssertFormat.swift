@@ -9,11 +9,10 @@ struct AssertFormat {
     let file: String
     let isJSON: Bool
 
-    /// Writes an expectation, and whether it holds.
-    func write(
-        _ line: ExpectationFile.Line, _ verdict: NetworkState.Expectation.Verdict, to buffer: inout ByteBuffer
-    ) {
-        guard !isJSON else { return buffer.line { $0.members(line, verdict) } }
+    /// Writes an expectation, and whether an answer is the expected one.
+    func write(_ line: ExpectationFile.Line, _ answer: Answer, to buffer: inout ByteBuffer) {
+        let verdict = line.expectation.verdict(on: answer)
+        guard !isJSON else { return buffer.line { $0.members(line, verdict, answer.code) } }
         guard let reason = verdict.reason else { return }
         writeHead(line, to: &buffer)
         buffer.line(printable: "  \(reason)")
@@ -26,7 +25,7 @@ struct AssertFormat {
         guard !isJSON else {
             for span in spans {
                 buffer.line { json in
-                    json.members(line, span.verdict)
+                    json.members(line, span.verdict, span.code)
                     json.member("from", span.start.description)
                     json.member("to", span.end.description)
                     json.member("cause", object: span.cause) { $1.members($0) }
@@ -51,11 +50,12 @@ struct AssertFormat {
 
 extension ByteBuffer {
     fileprivate mutating func members(
-        _ line: ExpectationFile.Line, _ verdict: NetworkState.Expectation.Verdict
+        _ line: ExpectationFile.Line, _ verdict: NetworkState.Expectation.Verdict, _ code: String?
     ) {
         member("line", line.number)
         member("expectation", line.expectation.description)
         member("holds", verdict.holds)
+        member("code", code)
         member("reason", verdict.reason)
     }
 }
@@ -67,6 +67,8 @@ extension NetworkState.Expectation {
         var end: Recording.Time
         /// That of its start: a span goes on when only the reason changes.
         let verdict: Verdict
+        /// The reason of the answer at its start; `nil` for one without a report.
+        let code: String?
         /// The first event that made it so; `nil` at the start, and after a time that is not recorded.
         let cause: Timeline.Cause?
     }
@@ -86,7 +88,8 @@ extension NetworkState.Expectation {
             } else {
                 spans.append(
                     Span(
-                        start: interval.start, end: interval.end, verdict: verdict, cause: interval.cause))
+                        start: interval.start, end: interval.end, verdict: verdict, code: answer.code,
+                        cause: interval.cause))
             }
         }
         return spans

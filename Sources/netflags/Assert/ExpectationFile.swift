@@ -61,7 +61,7 @@ extension ExpectationFile {
                 for answer in pending.takeAll().compactMap(\.outcome) {
                     let verdict = line.expectation.verdict(on: answer)
                     status = status.worse(verdict.exitStatus)
-                    format.write(line, verdict, to: &buffer)
+                    format.write(line, answer, to: &buffer)
                 }
             }
         }

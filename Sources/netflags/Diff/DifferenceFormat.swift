@@ -87,6 +87,7 @@ extension ByteBuffer {
         members(report?.flags ?? [])
         member("interface", report?.interface?.name)
         member("gateway", report?.gateway)
+        member("code", answer?.code)
         member("reason", reason)
         member("error", answer?.failure?.description)
     }

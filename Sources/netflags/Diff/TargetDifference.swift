@@ -61,6 +61,9 @@ extension Answer {
         }
     }
 
+    /// The reason of the flags as a word for programs; `nil` without a report.
+    var code: String? { (try? get())?.reason.code.description }
+
     /// The reason of the flags.
     var reason: String { (try? get())?.reason.description ?? "the target could not be evaluated" }
 }

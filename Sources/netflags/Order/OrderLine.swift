@@ -65,6 +65,7 @@ extension OrderLine {
             json.member("interface", entry?.interface?.name)
             json.member("interfaceType", entry?.interface?.type.rawValue)
             json.member("gateway", entry?.gateway)
+            json.member("code", entry?.reason.code.description)
             json.member("reason", words)
             json.member("error", error?.description)
         }

@@ -25,6 +25,7 @@ struct JSONFormat: LineFormat {
             json.member("interface", report?.interface?.name)
             json.member("interfaceType", report?.interface?.type.rawValue)
             json.member("gateway", report?.gateway)
+            json.member("code", line.outcome?.code)
             json.member("reason", line.reason)
             json.member("error", line.outcome?.failure?.description)
             if let time = line.time { json.member("time", time.description) }

@@ -65,6 +65,7 @@ enum PathFormat {
             json.member("isExpensive", path?.isExpensive)
             json.member("isConstrained", path?.isConstrained)
             json.members(path?.flags ?? [])
+            json.member("code", verdict?.reason.code.description)
             json.member("reason", verdict?.reason.description ?? "the path could not be evaluated")
             json.member("error", result.failure?.description)
             if let time { json.member("time", time.description) }

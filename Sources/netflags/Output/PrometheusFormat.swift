@@ -11,7 +11,7 @@ struct PrometheusFormat: LineFormat {
         ("netflags_answered", "Whether the target could be evaluated."),
         ("netflags_reachable", "Whether packets can leave towards the target."),
         ("netflags_flags", "The reachability flags as Apple's bits."),
-        ("netflags_way_info", "The address, interface and gateway of packets to the target."),
+        ("netflags_path_info", "Why packets can or cannot leave, and their address, interface and gateway."),
     ]
 
     private var samples: [String: ByteBuffer] = [:]
@@ -24,15 +24,15 @@ struct PrometheusFormat: LineFormat {
         guard let report = line.outcome?.report else { return }
         add("netflags_reachable", [target], report.isReachable ? 1 : 0)
         add("netflags_flags", [target], report.flags.rawValue)
-        guard let interface = report.interface else { return }
         let labels = [
             target,
+            ("code", report.reason.code.description),
             ("address", report.address?.description ?? ""),
-            ("interface", interface.name),
-            ("interface_type", interface.type.rawValue),
+            ("interface", report.interface?.name ?? ""),
+            ("interface_type", report.interface?.type.rawValue ?? ""),
             ("gateway", report.gateway?.description ?? ""),
         ]
-        add("netflags_way_info", labels, 1)
+        add("netflags_path_info", labels, 1)
     }
 
     private mutating func add(_ name: String, _ labels: [(String, String)], _ value: UInt32) {

@@ -127,6 +127,7 @@ extension ByteBuffer {
         }
         member("interface", status?.interface?.name)
         member("gateway", status?.gateway)
+        member("code", status?.reason.code.description)
         member("reason", status?.reason.description ?? "the socket could not be evaluated")
         member("error", result.failure?.description)
     }

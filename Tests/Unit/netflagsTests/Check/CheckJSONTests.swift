@@ -7,7 +7,7 @@ struct CheckJSONTests {
     private static let keys = [
         "target", "flags", "rawValue", "letters", "reachable", "address", "interface", "interfaceType",
         "gateway",
-        "reason", "error",
+        "code", "reason", "error",
     ]
 
     @Test func `an answer has every key of the contract, with its type`() throws {

@@ -11,7 +11,8 @@ struct PathTests {
     private static let keys = [
         "status", "unsatisfiedReason", "interfaces", "gateways", "nameservers", "supportsIPv4",
         "supportsIPv6",
-        "supportsDNS", "isExpensive", "isConstrained", "flags", "rawValue", "letters", "reachable", "reason",
+        "supportsDNS", "isExpensive", "isConstrained", "flags", "rawValue", "letters", "reachable", "code",
+        "reason",
         "error",
     ]
 

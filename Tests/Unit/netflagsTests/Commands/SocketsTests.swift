@@ -227,6 +227,7 @@ struct SocketsTests {
         let output = try host.run(["bash", "-c", script]).output
         let rows = try output.split(separator: "\n").map { try #require(JSONValue(String($0))) }
         #expect(rows.map { $0["remotePort"]?.number } == [99])
+        #expect(rows.allSatisfy { $0["code"]?.string != nil })
     }
 
     @Test func `a socket that its program has closed is not listed`() throws {

@@ -12,7 +12,7 @@ struct OrderTests {
     private static let keys = [
         "target", "address", "sourceAddress", "rank", "rule", "flags", "rawValue", "letters", "reachable",
         "interface",
-        "interfaceType", "gateway", "reason", "error",
+        "interfaceType", "gateway", "code", "reason", "error",
     ]
     private static let addresses = ["198.51.100.1", "2600::1", "127.0.0.1", "::1", "192.0.2.9"]
 

@@ -39,7 +39,7 @@ struct PrometheusTests {
             }
         }
         #expect(
-            declared == ["netflags_answered", "netflags_reachable", "netflags_flags", "netflags_way_info"])
+            declared == ["netflags_answered", "netflags_reachable", "netflags_flags", "netflags_path_info"])
         #expect(result.output.hasSuffix("\n"))
     }
 

@@ -77,7 +77,7 @@ struct WatchTests {
         #expect(
             row.keys == [
                 "target", "flags", "rawValue", "letters", "reachable", "address", "interface",
-                "interfaceType", "gateway", "reason", "error", "time", "sourceAddress", "connect",
+                "interfaceType", "gateway", "code", "reason", "error", "time", "sourceAddress", "connect",
                 "explanation",
             ]
         )
