@@ -21,6 +21,22 @@ package struct ClockReading: Hashable, Sendable {
     var offset: Int64 { sinceEpoch - sinceBoot }
 }
 
+extension Recording {
+    /// A start of the recorded host.
+    package struct Boot: Hashable, Sendable, CustomStringConvertible {
+        /// The number in /proc/sys/kernel/random/boot_id.
+        package let identifier: UInt128
+        /// Its place on the time axis, which is another one after the host's clock was set.
+        package let start: Time
+
+        /// The identifier in 32 hexadecimal digits, as the journal has it.
+        package var description: String {
+            let digits = String(identifier, radix: 16)
+            return String(repeating: "0", count: 32 - digits.utf8.count) + digits
+        }
+    }
+}
+
 // MARK: - This host
 
 extension ClockReading {

@@ -30,6 +30,13 @@ package struct RecordedClock {
     /// The last stamp as it stands in the file, and its place on the time axis.
     private var last: (stamp: Recording.Time, time: Recording.Time)?
 
+    /// The start of the host that the entries are from; `nil` where it is not known.
+    var boot: Recording.Boot? {
+        guard let statement, statement.isBootKnown else { return nil }
+        let start = Recording.Time(microsecondsSince1970: shift + statement.offset)
+        return Recording.Boot(identifier: statement.boot, start: start)
+    }
+
     /// Learns the offsets of a whole recording before it is read.
     mutating func learn(_ reading: ClockReading) {
         offsets[reading.boot] = reading.offset

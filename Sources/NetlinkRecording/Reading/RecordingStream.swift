@@ -144,6 +144,9 @@ package struct RecordingStream: ~Copyable {
         return false
     }
 
+    /// The start of the host that the last entry is from; `nil` where it is not known.
+    var boot: Recording.Boot? { clock.boot }
+
     /// Whether a path is that of a directory.
     package static func isDirectory(_ path: String) -> Bool {
         fileType(path) == S_IFDIR

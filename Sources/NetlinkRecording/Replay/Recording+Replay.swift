@@ -49,6 +49,9 @@ extension Recording {
         /// After the last step, this is the end of the recording, or of the span that was asked for.
         public var end: Time? { monitor.end }
 
+        /// The start of the host that the last entry is from; `nil` where it is not known.
+        package var boot: Boot? { stream.boot }
+
         /// Returns the next step; `nil` at the end of the recording.
         ///
         /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the

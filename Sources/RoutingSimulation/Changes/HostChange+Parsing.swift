@@ -150,12 +150,7 @@ struct ChangeWords {
 
     /// The origin of a route or a rule.
     mutating func takeOrigin(_ word: String) throws(KernelRefusal) -> UInt8 {
-        let names: [String: UInt8] = [
-            "redirect": 1, "kernel": 2, "boot": 3, "static": 4, "gated": 8, "ra": 9, "mrt": 10, "zebra": 11,
-            "bird": 12, "dnrouted": 13, "xorp": 14, "ntk": 15, "dhcp": 16, "keepalived": 18, "babel": 42,
-            "bgp": 186, "isis": 187, "ospf": 188, "rip": 189, "eigrp": 192,
-        ]
-        return try takeNumber(word, names: names)
+        try takeNumber(word, names: Route.origins)
     }
 
     /// A change is tried at one moment, at which no lifetime is over.

@@ -26,8 +26,11 @@ struct TimelineCommand: TargetListCommand {
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions
 
-    @Flag(help: "One JSON object for each time in which the answer stays the same, with its cause.")
+    @Flag(help: "One JSON object a span of one answer, with its cause.")
     var json = false
+
+    @Option(help: ArgumentHelp("With --json, the value of the key host.", valueName: "name"))
+    var host: String?
 
     @Flag(help: "Print for each loss the first event that made it so, what that did, and how long it lasted.")
     var explain = false
@@ -54,6 +57,9 @@ struct TimelineCommand: TargetListCommand {
     func perform() throws -> ExitStatus {
         guard !json || svg != "-" else {
             throw UsageError("stdout is either JSON or a picture: give a file for --svg")
+        }
+        guard json || host == nil else {
+            throw UsageError("--host is about JSON objects: give --json too")
         }
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
@@ -84,8 +90,8 @@ struct TimelineCommand: TargetListCommand {
             TimelinePicture(timeline, source: recording == "-" ? "stdin" : recording).write(to: &buffer)
             try OutputFile.write(&buffer, to: svg)
         }
+        guard !json else { return try writeRows(timeline) }
         try Output.standard.deliver { buffer in
-            guard !json else { return timeline.writeJSON(to: &buffer) }
             guard svg != "-" else { return }
             let text = TimelineText(
                 timeline: timeline,
@@ -95,49 +101,25 @@ struct TimelineCommand: TargetListCommand {
             text.write(to: &buffer)
             if explain { text.writeLosses(to: &buffer) }
         }
-        return timeline.exitStatus
-    }
-}
-
-extension Timeline {
-    /// The worst state of any target.
-    fileprivate var exitStatus: ExitStatus {
-        let answers = lanes.flatMap(\.intervals).compactMap(\.answer)
-        return answers.reduce(.success) { $0.worse(ExitStatus(isReachable: $1.isReachable)) }
+        return Self.status(timeline.lanes.flatMap(\.intervals))
     }
 
-    /// Writes the timeline in JSON Lines: one object an interval, target by target.
-    func writeJSON(to buffer: inout ByteBuffer) {
-        for lane in lanes {
-            for interval in lane.intervals {
-                buffer.line { json in
-                    json.member("target", lane.target)
-                    json.member("from", interval.start.description)
-                    json.member("to", interval.end.description)
-                    json.member("isRecorded", interval.state != .unrecorded)
-                    json.members(interval.answer, reason: interval.reason)
-                    json.member("cause", object: interval.cause) { $1.members($0) }
+    /// Writes JSON Lines: one object an interval, target by target.
+    ///
+    /// - Returns: The worst state of the intervals.
+    private func writeRows(_ timeline: Timeline) throws -> ExitStatus {
+        try Output.standard.deliver { rows in
+            for lane in timeline.lanes {
+                for interval in lane.intervals {
+                    TimelineRow(host: host, target: lane.target, interval: interval).writeJSON(to: &rows)
                 }
             }
         }
+        return Self.status(timeline.lanes.flatMap(\.intervals))
     }
-}
 
-extension ByteBuffer {
-    /// Writes the members of a cause.
-    mutating func members(_ cause: Timeline.Cause) {
-        member("time", cause.time.description)
-        member("kind", "\(cause.symbol)")
-        member("origin", cause.origin?.word)
-        member("port", cause.origin?.port?.number)
-        member("requester", object: cause.origin?.requester) { requester, json in
-            json.member("certainty", requester.certainty.rawValue)
-            json.member("processes", objects: requester.processes) { process, json in
-                json.member("pid", process.identifier)
-                json.member("name", process.name)
-                json.member("unit", process.unit)
-            }
-        }
-        member("description", cause.text)
+    /// The worst state of intervals that are recorded.
+    private static func status(_ intervals: some Sequence<Timeline.Interval>) -> ExitStatus {
+        intervals.compactMap(\.answer).reduce(.success) { $0.worse(ExitStatus(isReachable: $1.isReachable)) }
     }
 }

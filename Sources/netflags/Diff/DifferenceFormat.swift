@@ -83,8 +83,13 @@ struct DifferenceFormat {
 extension ByteBuffer {
     /// Writes the members from `flags` to `error`; no answer is one without flags.
     mutating func members(_ answer: Answer?, reason: String) {
+        members((try? answer?.get())?.flags ?? [])
+        pathMembers(answer, reason: reason)
+    }
+
+    /// Writes the members from `interface` to `error`.
+    mutating func pathMembers(_ answer: Answer?, reason: String) {
         let report = try? answer?.get()
-        members(report?.flags ?? [])
         member("interface", report?.interface?.name)
         member("gateway", report?.gateway)
         member("code", answer?.code)

@@ -112,6 +112,15 @@ extension UInt16: JSONConvertible {}
 extension UInt32: JSONConvertible {}
 extension UInt64: JSONConvertible {}
 
+extension Duration: JSONConvertible {
+    /// Writes the seconds of a duration that is not negative, with microseconds.
+    func writeJSON(to json: inout ByteBuffer) {
+        let (seconds, attoseconds) = components
+        let fraction = String(1_000_000 + attoseconds / 1_000_000_000_000).dropFirst()
+        json.append("\(seconds).\(fraction)")
+    }
+}
+
 extension IPAddress: JSONConvertible {
     /// Writes the address as a string.
     func writeJSON(to json: inout ByteBuffer) {

@@ -48,10 +48,15 @@ struct JSONFormat: LineFormat {
 extension ByteBuffer {
     /// Writes the members `flags`, `rawValue`, `letters` and `reachable`.
     mutating func members(_ flags: ReachabilityFlags) {
+        members(flags, reachable: isNetworkReachable(flags: flags))
+    }
+
+    /// Writes the members `flags`, `rawValue`, `letters` and `reachable`, which is null where it is not known.
+    mutating func members(_ flags: ReachabilityFlags, reachable: Bool?) {
         member("flags", flags.names)
         member("rawValue", flags.rawValue)
         member("letters", flags.letters)
-        member("reachable", isNetworkReachable(flags: flags))
+        member("reachable", reachable)
     }
 }
 

@@ -29,8 +29,10 @@ struct Timeline: Hashable {
         let time: Recording.Time
         let text: String
         let symbol: Symbol
-        /// Who asked for it; `nil` for a statement about the recording.
-        var origin: Recording.Event.Origin?
+        /// The notification; `nil` for a statement about the recording.
+        var event: Recording.Event?
+        /// The statement about the recording; `nil` for a notification.
+        var mark: Recording.Mark.Kind?
     }
 
     /// A time in which the answer about a target stays the same.
@@ -45,9 +47,13 @@ struct Timeline: Hashable {
         var cause: Cause?
         /// What the cause did, for an interval in which packets cannot leave.
         var effect: String?
+        /// The start of the host; `nil` where it or the network is not recorded.
+        var boot: Recording.Boot?
 
         var duration: Duration { start.duration(to: end) }
         var report: ReachabilityReport? { try? answer?.get() }
+        /// Whether packets can leave; `nil` where that is not known.
+        var isReachable: Bool? { answer?.isReachable }
     }
 
     /// The intervals of a target, without gaps.
@@ -95,6 +101,8 @@ struct Timeline: Hashable {
     private(set) var marks: [Cause] = []
     /// The time of the last mark, where that is the recorder's end.
     private var endMark: Recording.Time?
+    /// The start of the host whose network is known.
+    private var boot: Recording.Boot?
 
     /// Starts without intervals.
     init(targets: [String]) {
@@ -130,19 +138,27 @@ extension Timeline {
         self.init(targets: named.map(\.text))
         while let step = try replay.next() {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
-            take(step)
+            take(step, of: replay.boot)
         }
         let zero = Recording.Time(microsecondsSince1970: 0)
         finish(start: replay.start ?? zero, end: replay.start == nil ? zero : replay.end ?? zero)
     }
 
     /// Adds a step of a replay.
-    mutating func take(_ step: Recording.Replay<ReachabilityReport>.Step) {
+    ///
+    /// - Parameters:
+    ///   - step: The step.
+    ///   - boot: The start of the host that the recording states there. It counts from the first dump after it.
+    mutating func take(
+        _ step: Recording.Replay<ReachabilityReport>.Step, of boot: Recording.Boot? = nil
+    ) {
         switch step {
-        case .change(let change): take(change)
+        case .change(let change):
+            if change.isFirst { self.boot = boot }
+            take(change)
         case .mark(let mark):
             endMark = mark.kind == .ended ? mark.time : nil
-            let cause = Cause(time: mark.time, text: mark.description, symbol: .recording)
+            let cause = Cause(time: mark.time, text: mark.description, symbol: .recording, mark: mark.kind)
             marks.append(cause)
             guard mark.kind.isGap else { return }
             let gap = Interval(
@@ -152,7 +168,8 @@ extension Timeline {
                 lanes[index].add(gap)
             }
         case .resumed(let time):
-            for index in lanes.indices { lanes[index].resume(at: time) }
+            self.boot = boot
+            for index in lanes.indices { lanes[index].resume(at: time, of: boot) }
         case .event: break
         }
     }
@@ -160,6 +177,7 @@ extension Timeline {
     private mutating func take(_ change: Recording.Change<ReachabilityReport>) {
         let before = lanes[change.index].newest
         var interval = Interval(change)
+        interval.boot = boot
         if !change.isFirst {
             interval.cause = Cause.first(
                 of: change.causes, interface: before?.report?.interface?.name,
@@ -183,9 +201,10 @@ extension Timeline {
 
 extension Timeline.Lane {
     /// Continues the answer from before a gap, until a change says otherwise.
-    fileprivate mutating func resume(at time: Recording.Time) {
+    fileprivate mutating func resume(at time: Recording.Time, of boot: Recording.Boot?) {
         guard intervals.last?.state == .unrecorded, var known = newest else { return }
         (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
+        known.boot = boot
         add(known)
     }
 
@@ -266,7 +285,7 @@ extension Timeline.Cause {
             case .rule: .rule
             case .nexthop, .settings: .other
             }
-        self.init(time: event.time, text: event.description, symbol: symbol, origin: event.origin)
+        self.init(time: event.time, text: event.description, symbol: symbol, event: event)
     }
 }
 
