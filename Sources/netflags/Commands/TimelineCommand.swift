@@ -29,6 +29,9 @@ struct TimelineCommand: TargetListCommand {
     @Flag(help: "One JSON object a span of one answer, with its cause.")
     var json = false
 
+    @Flag(help: "With --json, only the spans that are not reachable.")
+    var losses = false
+
     @Option(help: ArgumentHelp("With --json, the value of the key host.", valueName: "name"))
     var host: String?
 
@@ -58,8 +61,8 @@ struct TimelineCommand: TargetListCommand {
         guard !json || svg != "-" else {
             throw UsageError("stdout is either JSON or a picture: give a file for --svg")
         }
-        guard json || host == nil else {
-            throw UsageError("--host is about JSON objects: give --json too")
+        guard json || !losses && host == nil else {
+            throw UsageError("--losses and --host are about JSON objects: give --json too")
         }
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
@@ -110,7 +113,7 @@ struct TimelineCommand: TargetListCommand {
     private func writeRows(_ timeline: Timeline) throws -> ExitStatus {
         try Output.standard.deliver { rows in
             for lane in timeline.lanes {
-                for interval in lane.intervals {
+                for interval in lane.intervals where !losses || interval.isReachable == false {
                     TimelineRow(host: host, target: lane.target, interval: interval).writeJSON(to: &rows)
                 }
             }

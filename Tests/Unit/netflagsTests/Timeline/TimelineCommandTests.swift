@@ -116,7 +116,7 @@ struct TimelineCommandTests {
             ([Night.path], "give an address, or default"),
             ([Night.path, "example.com"], "give one that netflags order example.com prints"),
             (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
-            (["--host", "h1", Night.path, "default"], "give --json too"),
+            (["--losses", Night.path, "default"], "give --json too"),
             (["--json", "--svg", "-", Night.path, "default"], "give a file for --svg"),
         ]
     )

@@ -62,6 +62,13 @@ struct TimelineRowTests {
         #expect(rows.first?["cause"]?["code"] == .string("recordingOverrun"))
     }
 
+    @Test func `--losses prints the spans in which packets cannot leave, and no others`() throws {
+        let all = try Self.rows([Night.path] + Night.targets)
+        let losses = try Self.rows(["--losses", Night.path] + Night.targets)
+        #expect(losses.count > 4)
+        #expect(losses == all.filter { $0["reachable"] == .bool(false) })
+    }
+
     /// The schema of the documentation, whose strings have no escapes, without the blanks between them.
     private static func schema() throws -> JSONValue {
         let parts = try Night.document("timeline.schema.json")
