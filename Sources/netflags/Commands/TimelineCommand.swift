@@ -32,6 +32,9 @@ struct TimelineCommand: TargetListCommand {
     @Flag(help: "With --json, only the spans that are not reachable.")
     var losses = false
 
+    @Option(file: "With --json, each span once over all runs, at its end.")
+    var cursorFile: String?
+
     @Option(help: ArgumentHelp("With --json, the value of the key host.", valueName: "name"))
     var host: String?
 
@@ -61,8 +64,11 @@ struct TimelineCommand: TargetListCommand {
         guard !json || svg != "-" else {
             throw UsageError("stdout is either JSON or a picture: give a file for --svg")
         }
-        guard json || !losses && host == nil else {
-            throw UsageError("--losses and --host are about JSON objects: give --json too")
+        guard json || !losses && cursorFile == nil && host == nil else {
+            throw UsageError("--losses, --cursor-file and --host are about JSON objects: give --json too")
+        }
+        guard cursorFile != "-" else {
+            throw UsageError("a cursor is a file that is replaced: give the name of one to --cursor-file")
         }
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
@@ -109,16 +115,22 @@ struct TimelineCommand: TargetListCommand {
 
     /// Writes JSON Lines: one object an interval, target by target.
     ///
-    /// - Returns: The worst state of the intervals.
+    /// - Returns: The worst state of the intervals since the cursor.
     private func writeRows(_ timeline: Timeline) throws -> ExitStatus {
-        try Output.standard.deliver { rows in
-            for lane in timeline.lanes {
-                for interval in lane.intervals where !losses || interval.isReachable == false {
-                    TimelineRow(host: host, target: lane.target, interval: interval).writeJSON(to: &rows)
-                }
+        let before = try cursorFile.map { path throws(FileFailure) in try TimelineCursor(file: path) }
+        var (cursor, status, rows) = (before, ExitStatus.success, ByteBuffer())
+        for lane in timeline.lanes {
+            let intervals = cursor?.advance(over: lane) ?? lane.intervals[...]
+            status = status.worse(Self.status(intervals))
+            for interval in intervals where !losses || interval.isReachable == false {
+                TimelineRow(host: host, target: lane.target, interval: interval).writeJSON(to: &rows)
             }
         }
-        return Self.status(timeline.lanes.flatMap(\.intervals))
+        // A file that cannot be written is found before the rows are: the next run would write them again.
+        if let cursorFile, cursor != before { try before?.write(to: cursorFile) }
+        try Output.standard.deliver(&rows)
+        if let cursorFile, cursor != before { try cursor?.write(to: cursorFile) }
+        return status
     }
 
     /// The worst state of intervals that are recorded.

@@ -45,6 +45,37 @@ enum OutputFile {
         isInPlace = true
     }
 
+    /// Reads a file that ``write(_:to:)`` writes; `nil` where there is none.
+    ///
+    /// No link is followed. Where other users can put something in the place of the file, it is this user's.
+    static func read(_ path: String) throws(FileFailure) -> [UInt8]? {
+        let place: FilePlace
+        do throws(SystemCallError) {
+            place = try FilePlace(path, followsLast: false)
+        } catch {
+            throw FileFailure("read \(path)", error.number)
+        }
+        try check(place, path)
+        let descriptor = openat(place.folder, place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        if descriptor < 0, errno == ENOENT { return nil }
+        defer { if descriptor >= 0 { close(descriptor) } }
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            throw FileFailure("read \(path)", errno)
+        }
+        guard !place.isShared || status.st_uid == geteuid() else { throw FileFailure("read \(path)", EPERM) }
+        var (bytes, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += chunk[..<count]
+            } else if errno != EINTR {
+                throw FileFailure("read \(path)", errno)
+            }
+        }
+    }
+
     /// Creates a file with a name of its own in the folder of another.
     private static func create(
         beside place: FilePlace, _ path: String

@@ -117,6 +117,7 @@ struct TimelineCommandTests {
             ([Night.path, "example.com"], "give one that netflags order example.com prints"),
             (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
             (["--losses", Night.path, "default"], "give --json too"),
+            (["--json", "--cursor-file", "-", Night.path, "default"], "give the name of one"),
             (["--json", "--svg", "-", Night.path, "default"], "give a file for --svg"),
         ]
     )
