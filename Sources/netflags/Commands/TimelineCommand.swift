@@ -73,7 +73,8 @@ struct TimelineCommand: TargetListCommand {
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
         let timeline = try timeline(targets, options)
-        guard timeline.duration > .zero else {
+        // A recorder that has just begun has no row yet.
+        guard timeline.duration > .zero || cursorFile != nil else {
             printError("\(recording) holds no time in the span: record with --events, or give other times")
             return .undetermined
         }
