@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import RoutingModel
 package import RoutingSimulation
 
@@ -80,5 +81,84 @@ extension RecordedRouting: ForwardingSource {
     private func check(_ blocker: String?) throws(ReachabilityError) {
         guard let blocker else { return }
         throw ReachabilityError(.undecided, operation: "find a route in the recording", message: blocker)
+    }
+}
+
+// MARK: - Reading
+
+extension RecordedRouting {
+    /// Reads a recording up to a time, or up to its end.
+    ///
+    /// Memory use depends on the size of the network, not of the recording. Damage after the first dump is a gap.
+    ///
+    /// - Parameters:
+    ///   - stream: The recording.
+    ///   - time: The instant whose network it is; `nil` for the end of the recording.
+    ///   - askingUser: The user of a ``RouteQuery`` without one. As in the kernel the default is the real user of
+    ///     this process; on the recorded host that number can be another user's.
+    /// - Throws: The first damage of a recording without a complete dump.
+    package init(
+        _ stream: consuming RecordingStream,
+        at time: Recording.Time? = nil,
+        askingUser: UInt32? = getuid()
+    ) throws(RecordingError) {
+        var replay = RecordingReplay()
+        // Whether the time is reached; `nil` at the end.
+        var isReached: Bool? = false
+        while isReached == false {
+            isReached = stream.next { entry in
+                if let time, let stamp = entry.time, stamp > time {
+                    // The time is within the gap that the entry states.
+                    if let (gap, start) = replay.gap(before: entry), start.map({ $0 < time }) ?? true {
+                        replay.begin(gap)
+                    }
+                    return true
+                }
+                replay.take(entry)
+                return false
+            }
+        }
+        if isReached == nil {
+            try replay.checkBegin()
+            // After a dump that was announced and is missing, the previous network is not known.
+            replay.beginDump()
+        }
+        if let time { replay.moveClock(to: time) }
+        self.init(replay, isAtEnd: isReached == nil, askingUser: askingUser)
+    }
+
+    /// Takes the network after the entries so far.
+    ///
+    /// - Parameters:
+    ///   - replay: The entries so far.
+    ///   - isAtEnd: Whether the recording ends here: the network before its last gap is that of its end.
+    ///   - askingUser: The user of a ``RouteQuery`` without one.
+    package init(
+        _ replay: consuming RecordingReplay,
+        isAtEnd: Bool = true,
+        askingUser: UInt32? = getuid()
+    ) {
+        replay.finish()
+        replay.snapshot.askingUser = askingUser
+        self.init(
+            replay.state.routing,
+            coverage: replay.state.coverage,
+            blocker: replay.phase.blocker(isAtEnd: isAtEnd),
+            damage: replay.damage
+        )
+    }
+}
+
+extension RecordingReplay.Phase {
+    /// Why no query can be answered; `nil` when the tables decide.
+    fileprivate func blocker(isAtEnd: Bool) -> String? {
+        switch self {
+        case .unknown where !isAtEnd: "this time is not recorded"
+        case .unknown, .known: nil
+        case .dumping: "the recording ends inside a dump"
+        case .gap(let gap) where isAtEnd && gap.isEnd: nil
+        case .gap where isAtEnd: "notifications were lost while this was recorded, and no dump follows"
+        case .gap: "this time is not recorded"
+        }
     }
 }
