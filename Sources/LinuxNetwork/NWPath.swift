@@ -53,13 +53,6 @@ public struct NWPath: Hashable, Sendable {
     /// The reason, if the path is unsatisfied, when the path was delivered.
     public let unsatisfiedReason: UnsatisfiedReason
 
-    init(_ base: NetworkPath, _ radios: RadioFacts = RadioFacts()) {
-        self.base = base
-        let link = base.usedInterfaces.first { $0.type == .wifi }
-        linkQuality = link.flatMap { radios.signal($0.index) }.map(LinkQuality.init(signal:)) ?? .unknown
-        unsatisfiedReason = Status(base) == .unsatisfied ? radios.unsatisfiedReason() : .notAvailable
-    }
-
     /// Paths are equal if all their members except ``linkQuality`` and ``unsatisfiedReason`` are.
     public static func == (left: NWPath, right: NWPath) -> Bool {
         left.base == right.base
@@ -77,6 +70,16 @@ struct RadioFacts: Sendable {
     var signal: @Sendable (UInt32) -> Int8? = { _ in nil }
     /// Returns why an unsatisfied path is.
     var unsatisfiedReason: @Sendable () -> NWPath.UnsatisfiedReason = { .notAvailable }
+
+    /// Returns a path by Apple's name, with what the radios are now.
+    func path(_ base: NetworkPath) -> NWPath {
+        let link = base.usedInterfaces.first { $0.type == .wifi }
+        return NWPath(
+            base: base,
+            linkQuality: link.flatMap { signal($0.index) }.map(NWPath.LinkQuality.init(signal:)) ?? .unknown,
+            unsatisfiedReason: NWPath.Status(base) == .unsatisfied ? unsatisfiedReason() : .notAvailable
+        )
+    }
 }
 
 extension NWPath.Status {

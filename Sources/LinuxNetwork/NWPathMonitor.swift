@@ -134,7 +134,7 @@ public final class NWPathMonitor: Sendable {
         let path =
             observation?.current
             ?? (try? source.path(requiring: restriction.required, prohibiting: restriction.prohibited))
-        return NWPath(path ?? .unknown, radios)
+        return radios.path(path ?? .unknown)
     }
 
     /// The queue of the handler; `nil` before the start and after ``cancel()``.
@@ -165,7 +165,7 @@ public final class NWPathMonitor: Sendable {
         } catch {
             // A monitor that cannot start has a path by Apple's name: its type has no place for an error.
             let (handler, started) = state.withLock { ($0.handler, $0.started.take()) }
-            calls.async { [radios] in handler?(NWPath(.unknown, radios)) }
+            calls.async { [radios] in handler?(radios.path(.unknown)) }
             withExtendedLifetime(started) {}
         }
     }
@@ -175,7 +175,7 @@ public final class NWPathMonitor: Sendable {
         let (handler, count) = state.withLock { ($0.handler, $0.handlerCount) }
         let observation = try source.observe(restriction.query, on: .queue(calls)) { [radios] result in
             // The last path stays while it cannot be found.
-            if let handler, case .success(let path) = result { handler(NWPath(path, radios)) }
+            if let handler, case .success(let path) = result { handler(radios.path(path)) }
         }
         let old = state.withLock { state in
             // Who has set another handler meanwhile observes for it.
@@ -229,10 +229,10 @@ extension NWPathMonitor: AsyncSequence {
         /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
             do {
-                return try await base?.next(isolation: actor).map { NWPath($0, radios) }
+                return try await base?.next(isolation: actor).map(radios.path)
             } catch {
                 // The monitor cannot run: the iteration ends after this path.
-                return NWPath(.unknown, radios)
+                return radios.path(.unknown)
             }
         }
     }
