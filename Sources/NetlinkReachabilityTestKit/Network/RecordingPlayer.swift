@@ -69,7 +69,7 @@ final class RecordingPlayer: Sendable {
         var steps = StepFinder()
         while stream.next({ entry -> Bool in
             replay.take(entry)
-            steps.take(entry, replay.phase)
+            steps.take(entry, isInsideMarkedDump: replay.isInsideMarkedDump)
             return true
         }) != nil {}
         try replay.checkBegin()
@@ -114,14 +114,14 @@ private struct StepFinder {
     /// Whether the step has parts of a dump without annotations, which ends with the first notification.
     private var hasDumped = false
 
-    /// Adds the next entry, after which the replay has this phase.
-    mutating func take(_ entry: RecordingEntry, _ phase: RecordingReplay.Phase) {
+    /// Adds the next entry.
+    mutating func take(_ entry: RecordingEntry, isInsideMarkedDump: Bool) {
         switch entry.content {
         case .annotation(.dumpEnds):
             add(entry)
             endStep()
-        case .message(let message) where phase == .dumping || message.isDumped:
-            hasDumped = hasDumped || phase != .dumping
+        case .message(let message) where isInsideMarkedDump || message.isDumped:
+            hasDumped = hasDumped || !isInsideMarkedDump
             add(entry)
         case .message:
             if hasDumped { endStep() }

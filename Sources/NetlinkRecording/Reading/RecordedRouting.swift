@@ -143,22 +143,8 @@ extension RecordedRouting {
         self.init(
             replay.state.routing,
             coverage: replay.state.coverage,
-            blocker: replay.phase.blocker(isAtEnd: isAtEnd),
+            blocker: replay.blocker(isAtEnd: isAtEnd),
             damage: replay.damage
         )
-    }
-}
-
-extension RecordingReplay.Phase {
-    /// Why no query can be answered; `nil` when the tables decide.
-    fileprivate func blocker(isAtEnd: Bool) -> String? {
-        switch self {
-        case .unknown where !isAtEnd: "this time is not recorded"
-        case .unknown, .known: nil
-        case .dumping: "the recording ends inside a dump"
-        case .gap(let gap) where isAtEnd && gap.isEnd: nil
-        case .gap where isAtEnd: "notifications were lost while this was recorded, and no dump follows"
-        case .gap: "this time is not recorded"
-        }
     }
 }

@@ -13,41 +13,41 @@ package struct RecordingReplay: Sendable {
         fileprivate(set) var coverage = RecordingCoverage()
     }
 
-    /// What is known of the network.
-    package enum Phase: Hashable, Sendable {
-        /// No dump is complete, and none has begun that is marked.
-        case unknown
-        /// A marked dump has begun and has not ended.
-        case dumping
-        /// The network is known.
-        case known
+    /// What is known of the network; during a marked dump, what was known before it.
+    private enum Knowledge: Sendable {
+        /// No dump is complete; so many parts of dumps without annotations are not settled.
+        case unknown(openParts: Int)
+        /// The network is known; so many parts of later dumps without annotations are not settled.
+        case known(openParts: Int)
         /// The network is not known until the next dump ends.
-        case gap(Recording.Mark.Kind)
+        case gap(Recording.Mark.Kind, hasBegun: Bool)
+    }
+
+    /// Where the last entry is among files and marked dumps.
+    private enum Place: Sendable {
+        /// In a file, outside of a marked dump.
+        case file
+        /// At the end of a file, and the next one has not said that it continues it.
+        case fileEnd
+        /// At the announcement of a dump: the network is that of before until the next entry, which has its time.
+        case announcement
+        /// In a marked dump; the state to restore if it turns out to be incomplete.
+        case dump(earlier: State)
     }
 
     private(set) var state = State()
-    /// What is known of the network.
-    package private(set) var phase = Phase.unknown
+    private var knowledge = Knowledge.unknown(openParts: 0)
+    private var place = Place.file
     /// The damage, in the order of the entries.
     package private(set) var damage: [Recording.Damage] = []
-    /// Whether a dump was complete at any time.
-    package private(set) var hasBegun = false
 
     private var start: Recording.Time?
     /// The time of the last entry that has one.
     private var time: Recording.Time?
-    /// The state to restore if the current dump turns out to be incomplete.
-    private var earlier: (state: State, phase: Phase)?
-    /// Whether the last entry announced a dump: the network is that of before until the next one, which has its time.
-    private var isBeforeMarkedDump = false
-    /// Whether a file has ended, and the next one has not said that it continues it.
-    private var isBetweenFiles = false
     /// Who ports stand for since the last dump.
     private var requesters: [UInt32: Recording.Event.Requester] = [:]
     /// The most ports that are kept, and that a recorder states between two dumps.
     private static let requesterLimit = 1_024
-    /// Parts of dumps without annotations that ``settle()`` has not seen.
-    private var openParts = 0
 
     /// Starts with an empty network.
     package init() {}
@@ -56,6 +56,29 @@ package struct RecordingReplay: Sendable {
     package var snapshot: NetworkSnapshot {
         _read { yield state.routing.snapshot }
         _modify { yield &state.routing.snapshot }
+    }
+
+    /// Whether the network is known, and no marked dump has begun.
+    package var isKnown: Bool {
+        if case .known = knowledge { !isInsideMarkedDump } else { false }
+    }
+
+    /// Whether a dump was complete at any time.
+    package var hasBegun: Bool {
+        switch knowledge {
+        case .unknown: false
+        case .known: true
+        case .gap(_, let hasBegun): hasBegun
+        }
+    }
+
+    /// Whether a marked dump has begun and has not ended.
+    package var isInsideMarkedDump: Bool {
+        if case .dump = place { true } else { false }
+    }
+
+    private var isInGap: Bool {
+        if case .gap = knowledge { !isInsideMarkedDump } else { false }
     }
 
     /// What an entry means, besides the change of the network.
@@ -87,8 +110,7 @@ package struct RecordingReplay: Sendable {
 
     /// Whether the recording ends between two files without a word of its recorder.
     package var isInterrupted: Bool {
-        if case .gap = phase { return false }
-        return isBetweenFiles
+        if case .fileEnd = place { !isInGap } else { false }
     }
 
     /// Checks that a dump was complete, if the recording is damaged: otherwise nothing of it can be used.
@@ -112,7 +134,7 @@ package struct RecordingReplay: Sendable {
         case .message(let message): return take(message, of: entry)
         case .fileEnd:
             abandonDump()
-            isBetweenFiles = true
+            place = .fileEnd
         case .annotation(let annotation):
             if take(annotation) { return endDump() }
         }
@@ -122,21 +144,18 @@ package struct RecordingReplay: Sendable {
     /// Begins a gap that follows the entries so far: nothing counts until the next dump.
     package mutating func begin(_ gap: Recording.Mark.Kind) {
         abandonDump()
-        if phase == .known { endUnmarkedDump() }
-        openParts = 0
-        phase = .gap(gap)
+        if isKnown { endUnmarkedDump() }
+        knowledge = .gap(gap, hasBegun: hasBegun)
         if let damage = gap.damage { self.damage.append(damage) }
     }
 
     /// The notification that the next entry is; `nil` for a part of a dump, an annotation, and a message that no route
     /// can depend on.
     package func notification(_ entry: RecordingEntry) -> KernelNotification? {
-        guard case .message(let message) = entry.content, !message.isDumped, !isBeforeMarkedDump else {
-            return nil
-        }
-        switch phase {
-        case .unknown, .known: return message.notification
-        case .dumping, .gap: return nil
+        guard case .message(let message) = entry.content, !message.isDumped, !isInGap else { return nil }
+        switch place {
+        case .file, .fileEnd: return message.notification
+        case .announcement, .dump: return nil
         }
     }
 
@@ -145,14 +164,16 @@ package struct RecordingReplay: Sendable {
 
     /// Drops the previous network if a dump was announced.
     package mutating func beginDump() {
-        guard isBeforeMarkedDump else { return }
-        isBeforeMarkedDump = false
+        guard case .announcement = place else { return }
+        place = .dump(earlier: state)
+        openParts = 0
+        clear()
+    }
+
+    private mutating func clear() {
         let (clock, kernel) = (snapshot.clock, snapshot.kernel)
-        if phase != .dumping { earlier = (state, phase) }
         state = State()
         (snapshot.clock, snapshot.kernel) = (clock, kernel)
-        phase = .dumping
-        openParts = 0
     }
 
     /// Whether parts of a dump without annotations came, and no notification after them.
@@ -170,10 +191,42 @@ package struct RecordingReplay: Sendable {
         if !state.coverage.knowsNeighbours { snapshot.neighbours = nil }
     }
 
+    /// Returns why no query can be answered; `nil` when the tables decide.
+    ///
+    /// - Parameter isAtEnd: Whether the recording ends here: the network before its last gap is that of its end.
+    /// - Returns: The reason, as a sentence.
+    func blocker(isAtEnd: Bool) -> String? {
+        if isInsideMarkedDump { return "the recording ends inside a dump" }
+        return switch knowledge {
+        case .unknown where !isAtEnd: "this time is not recorded"
+        case .unknown, .known: nil
+        case .gap(let gap, _) where isAtEnd && gap.isEnd: nil
+        case .gap where isAtEnd: "notifications were lost while this was recorded, and no dump follows"
+        case .gap: "this time is not recorded"
+        }
+    }
+
     // MARK: Messages
 
+    /// The parts of dumps without annotations that ``settle()`` has not seen.
+    private var openParts: Int {
+        get {
+            switch knowledge {
+            case .unknown(let parts), .known(let parts): parts
+            case .gap: 0
+            }
+        }
+        set {
+            switch knowledge {
+            case .unknown: knowledge = .unknown(openParts: newValue)
+            case .known: knowledge = .known(openParts: newValue)
+            case .gap: break
+            }
+        }
+    }
+
     private mutating func take(_ message: NetlinkMessage, of entry: RecordingEntry) -> Effect {
-        if case .gap = phase { return .none }
+        if isInGap { return .none }
         let isDumped = message.isDumped
         if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
             // Settling visits each route: after a few parts it waits for more.
@@ -183,7 +236,7 @@ package struct RecordingReplay: Sendable {
         case .change(let change):
             state.routing.snapshot.apply(change)
             // A marked dump is one of all tables, and states which of them changed.
-            if isDumped, phase != .dumping {
+            if isDumped, !isInsideMarkedDump {
                 state.coverage.took(message)
                 openParts += 1
             }
@@ -199,8 +252,7 @@ package struct RecordingReplay: Sendable {
     }
 
     private mutating func settle() {
-        openParts = 0
-        (phase, hasBegun) = (.known, true)
+        knowledge = .known(openParts: 0)
         snapshot.dumpEnded(knowsNeighbours: false)
     }
 
@@ -210,9 +262,9 @@ package struct RecordingReplay: Sendable {
     private mutating func take(_ annotation: RecordingAnnotation) -> Bool {
         switch annotation {
         case .dumpBegins:
-            (isBeforeMarkedDump, isBetweenFiles) = (true, false)
             requesters = [:]
-        case .dumpEnds: return phase == .dumping
+            if isInsideMarkedDump { clear() } else { place = .announcement }
+        case .dumpEnds: return isInsideMarkedDump
         case .wirelessInterfaces(let indexes): state.routing.wirelessIndexes.formUnion(indexes)
         case .cellularInterfaces(let indexes): state.routing.cellularIndexes.formUnion(indexes)
         case .changingTables(let tables): state.coverage.changed(tables)
@@ -220,7 +272,7 @@ package struct RecordingReplay: Sendable {
         case .requester(let port, let requester):
             guard requesters[port] != nil || requesters.count < Self.requesterLimit else { return false }
             requesters[port] = requester
-        case .continued: isBetweenFiles = false
+        case .continued: if case .fileEnd = place { place = .file }
         case .overrun, .suspended, .unwritten, .end, .clock, .follows: break
         // A table that the kernel does not have is empty. A dump without a listener counts as it is.
         case .missingTables, .unwatched: break
@@ -231,10 +283,9 @@ package struct RecordingReplay: Sendable {
     // MARK: Marked dumps
 
     private mutating func endDump() -> Effect {
-        var isResumed = false
-        if case .gap = earlier?.phase { isResumed = true }
-        earlier = nil
-        (phase, hasBegun) = (.known, true)
+        place = .file
+        let isResumed = isInGap
+        knowledge = .known(openParts: 0)
         state.coverage.dumpEnded()
         snapshot.dumpEnded(knowsNeighbours: true)
         return .dumpEnded(isResumed: isResumed)
@@ -242,12 +293,15 @@ package struct RecordingReplay: Sendable {
 
     /// Returns to the network before a dump that is not complete.
     private mutating func abandonDump() {
-        isBeforeMarkedDump = false
-        guard phase == .dumping, let earlier else { return }
-        let clock = snapshot.clock
-        (state, phase) = earlier
-        snapshot.clock = clock
-        self.earlier = nil
+        switch place {
+        case .file, .fileEnd: return
+        case .announcement: break
+        case .dump(let earlier):
+            let clock = snapshot.clock
+            state = earlier
+            snapshot.clock = clock
+        }
+        place = .file
     }
 
     // MARK: Time

@@ -51,9 +51,6 @@ struct ReplayMonitor<Value: Sendable> {
     /// Whether steps are held back: the recording is damaged, and an error if no dump follows.
     var holdsSteps: Bool { !replay.hasBegun && !replay.damage.isEmpty }
 
-    /// Whether the network is known.
-    private var isKnown: Bool { replay.phase == .known }
-
     // MARK: Entries
 
     /// Evaluates what is due before the next entry, and applies it.
@@ -65,7 +62,7 @@ struct ReplayMonitor<Value: Sendable> {
         guard !isOver else { return }
         if let change = entry.clockChange { mark(change) }
         if case .message = entry.content { prepare(for: entry) }
-        let wasKnown = isKnown
+        let wasKnown = replay.isKnown
         switch replay.take(entry) {
         case .none: break
         case .dumpEnded(let isResumed): dumpEnded(isResumed: isResumed)
@@ -82,9 +79,9 @@ struct ReplayMonitor<Value: Sendable> {
     /// - Throws: The damage of a recording without a complete dump.
     mutating func finish() throws(RecordingError) {
         if let end = span.end, isOver {
-            if isKnown, begin == nil, let start = span.start { beginTargets(at: start) }
+            if replay.isKnown, begin == nil, let start = span.start { beginTargets(at: start) }
             // What is due at the end of the span belongs to it.
-            if isKnown { runDue(before: end + Self.wakeUpTime + .nanoseconds(1)) }
+            if replay.isKnown { runDue(before: end + Self.wakeUpTime + .nanoseconds(1)) }
             now = max(now ?? end, end)
             return
         }
@@ -92,8 +89,8 @@ struct ReplayMonitor<Value: Sendable> {
         replay.endUnmarkedDump()
         let isBeforeStart = span.start.map { (now ?? $0) < $0 } ?? false
         // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
-        if begin == nil, !isBeforeStart, isKnown || !replay.hasBegun { beginTargets(at: now ?? .zero) }
-        if isKnown { complete() }
+        if begin == nil, !isBeforeStart, replay.isKnown || !replay.hasBegun { beginTargets(at: now ?? .zero) }
+        if replay.isKnown { complete() }
         if replay.isInterrupted { markGap(.interrupted) }
     }
 
@@ -102,7 +99,7 @@ struct ReplayMonitor<Value: Sendable> {
             isOver = true
             return
         }
-        if isKnown {
+        if replay.isKnown {
             if begin == nil, let start = span.start, time > start { beginTargets(at: start) }
             runDue(before: time)
         }
@@ -138,7 +135,7 @@ struct ReplayMonitor<Value: Sendable> {
         guard !isOver else { return }
         if let start { move(to: MonitorInstant(start)) }
         guard !isOver else { return }
-        if isKnown { complete() }
+        if replay.isKnown { complete() }
         markGap(gap)
     }
 
