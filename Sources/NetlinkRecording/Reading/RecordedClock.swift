@@ -47,13 +47,12 @@ package struct RecordedClock {
         isStated = false
     }
 
-    /// Takes an entry, and returns it with its time.
-    mutating func take(_ entry: consuming RecordingEntry) -> RecordingEntry {
+    /// Takes an entry, and sets its time.
+    mutating func take(_ entry: inout RecordingEntry) {
         if let stamp = entry.time { (entry.time, entry.clockChange) = place(stamp) }
         if case .annotation(.clock(let reading)) = entry.content, let change = state(reading) {
             entry.clockChange = change
         }
-        return entry
     }
 
     private mutating func state(_ reading: ClockReading) -> Recording.Mark.Kind? {

@@ -39,13 +39,13 @@ struct RecordedFiles {
         foreign.insert(number)
     }
 
-    /// Takes an entry, and returns it, or in its place the end of a file that is missing before it.
-    mutating func take(_ entry: consuming RecordingEntry) -> RecordingEntry {
+    /// Takes an entry, and puts the end of a file that is missing before it in its place.
+    mutating func take(_ entry: inout RecordingEntry) {
         guard case .annotation(let annotation) = entry.content, let missing = missing(annotation) else {
-            return entry
+            return
         }
         let path = path(missing)
-        return .fileEnd(of: path, RecordingError(path: path, offset: 0, reason: .missing))
+        entry = .fileEnd(of: path, RecordingError(path: path, offset: 0, reason: .missing))
     }
 
     /// The missing file that the present one follows, as an annotation says; `nil` for none.

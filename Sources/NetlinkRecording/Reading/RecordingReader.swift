@@ -68,14 +68,14 @@ package struct RecordingReader: ~Copyable {
     ///
     /// - Returns: The result of `body`; `nil` at the end of the file. After an error each further call throws it again.
     package mutating func next<Result>(
-        _ body: (consuming RecordingEntry) -> Result
+        _ body: (inout RecordingEntry) -> Result
     ) throws(RecordingError) -> Result? {
         if let error { throw error }
         do {
             try openOnce()
             while try enterDatagram(), let header = try frame() {
                 defer { leave(header) }
-                if let entry = try entry(header) { return body(entry) }
+                if var entry = try entry(header) { return body(&entry) }
             }
             return nil
         } catch {
@@ -86,7 +86,7 @@ package struct RecordingReader: ~Copyable {
 
     /// Passes each entry to `body` up to the end of the file.
     package mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingError) {
-        while try next(body) != nil {}
+        while try next({ body($0) }) != nil {}
     }
 
     // MARK: - Frames

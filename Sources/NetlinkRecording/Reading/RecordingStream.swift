@@ -106,7 +106,12 @@ package struct RecordingStream: ~Copyable {
     ) -> Result? {
         guard !isOver else { return nil }
         do {
-            if let result = try reader.next({ body(clock.take(files.take($0))) }) { return result }
+            let result = try reader.next { entry in
+                files.take(&entry)
+                clock.take(&entry)
+                return body(entry)
+            }
+            if let result { return result }
             let path = reader.path
             return openNext() ? body(.fileEnd(of: path)) : nil
         } catch {
