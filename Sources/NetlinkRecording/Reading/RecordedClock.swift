@@ -38,8 +38,12 @@ package struct RecordedClock {
     }
 
     /// Learns the offsets of a whole recording before it is read.
-    mutating func learn(_ reading: ClockReading) {
-        offsets[reading.boot] = reading.offset
+    ///
+    /// - Returns: Whether the offset of this start of the host is another one than before: without such a reading, the
+    ///   times are the same for a clock that has learned nothing.
+    mutating func learn(_ reading: ClockReading) -> Bool {
+        let before = offsets.updateValue(reading.offset, forKey: reading.boot)
+        return before.map { $0 != reading.offset } ?? false
     }
 
     /// Begins the next file, which states its own clock.

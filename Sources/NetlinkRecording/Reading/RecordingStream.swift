@@ -30,8 +30,9 @@ package struct RecordingStream: ~Copyable {
 
     /// Opens a file or a directory.
     ///
-    /// It is read once before, for the clocks, and once more to find a start; a pipe is not, and has the clock that it
-    /// states first. A recorder can write into the directory: what is read is what it had in between two dumps.
+    /// It is read once before, for the clocks and the start, and once more for a start if a clock was set; a pipe is
+    /// not, and has the clock that it states first. A recorder can write into the directory: what is read is what it
+    /// had in between two dumps.
     ///
     /// - Parameters:
     ///   - path: The file or directory.
@@ -169,14 +170,22 @@ package struct RecordingStream: ~Copyable {
         _ directory: RecordedDirectory?,
         from start: Recording.Time?
     ) throws(RecordingError) -> (position: Position, isWhole: Bool) {
-        var position = Position()
+        var (position, found) = (Position(), Position())
+        // Whether the entries so far are before the start, and whether later ones correct their times.
+        var (isBefore, isCorrected) = (true, false)
+        func find(_ entry: RecordingEntry, _ file: Position) {
+            if let start, let time = entry.time, time > start { isBefore = false }
+            if isBefore, case .annotation(.dumpEnds) = entry.content { found = file }
+        }
         // Whether the end is inside a dump, or before the first; `nil` at the begin.
         var isInside: Bool?
         // Anything else cannot be read more than once.
         guard directory != nil || fileType(path) == S_IFREG else { return (position, true) }
-        try scan(path, directory, at: position) { entry, _ in
+        try scan(path, directory, at: position) { entry, file in
+            find(entry, file)
             switch entry.content {
-            case .annotation(.clock(let reading)): position.clock.learn(reading)
+            case .annotation(.clock(let reading)):
+                if position.clock.learn(reading) { isCorrected = true }
             case .annotation(.origin), .annotation(.dumpBegins): isInside = true
             case .annotation(.dumpEnds): isInside = false
             case .fileEnd(let error?) where error.isCut: isInside = true
@@ -185,12 +194,13 @@ package struct RecordingStream: ~Copyable {
             }
             return true
         }
-        guard let start, directory != nil else { return (position, isInside == false) }
-        var found = position
-        try scan(path, directory, at: position) { entry, file in
-            if let time = entry.time, time > start { return false }
-            if case .annotation(.dumpEnds) = entry.content { found = file }
-            return true
+        guard start != nil, directory != nil else { return (position, isInside == false) }
+        if isCorrected {
+            (found, isBefore) = (position, true)
+            try scan(path, directory, at: position) { entry, file in
+                find(entry, file)
+                return isBefore
+            }
         }
         return (found, isInside == false)
     }
