@@ -87,7 +87,7 @@ struct TimelineCommand: TargetListCommand {
     ) throws(ReachabilityError) -> Timeline {
         let source = Recording(operand: recording)
         let day: Recording.Time? =
-            [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.span()?.lowerBound : nil
+            [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.firstTime() : nil
         let start = from?.time(after: day)
         let end = to?.time(after: start ?? day)
         return try Timeline(

@@ -15,7 +15,7 @@ struct RecordedInstant: Hashable {
     /// A time of day is the first one in the recording.
     func routing() throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
-        let day = time?.isTimeOfDay == true ? try recording.span()?.lowerBound : nil
+        let day = time?.isTimeOfDay == true ? try recording.firstTime() : nil
         let routing = try recording.routing(at: time?.time(after: day))
         routing.damage.forEach(printDamage)
         return routing
