@@ -77,9 +77,7 @@ struct WhatIf: NetflagsCommand {
         }
         guard !changes.isEmpty else { throw UsageError("no change: give one such as 'link set eth0 down'") }
         guard let expectations else { return try compare(changes, instant) }
-        guard targets.isEmpty else {
-            throw UsageError("the targets are those of the expectations: leave out --assert, or the targets")
-        }
+        guard targets.isEmpty else { throw Self.targetsBesideExpectations }
         guard try socket.options(isReplay: true) == ReachabilityOptions() else {
             throw UsageError("the sockets are those of the expectations: give the options in their lines")
         }
@@ -91,14 +89,36 @@ struct WhatIf: NetflagsCommand {
     /// Throws for the words of a change without quotes, and for targets without the terminator.
     private func checkOperands() throws(UsageError) {
         let words = changes.filter { !$0.contains(where: \.isWhitespace) }
-        guard changes.count > 1, !words.isEmpty else { return }
-        let isOneChange = words.count == changes.count
-        let whole = isOneChange ? [words.joined(separator: " ")] : changes.filter { !words.contains($0) }
-        let all = (isOneChange ? [] : words) + targets
-        let line = whole.map { "'\($0)'" } + ["--"] + (all.isEmpty ? ["TARGET"] : all)
-        throw UsageError(
-            "a change is one argument, and targets come after --: write netflags what-if "
-                + line.joined(separator: " "))
+        guard !words.isEmpty, changes.count > 1 || batch != nil else { return }
+        guard let (whole, all) = sorted(words) else { throw UsageError(Self.operandRule) }
+        guard expectations == nil || all.isEmpty else { throw Self.targetsBesideExpectations }
+        var line = whole.map(\.quotedForShell)
+        if expectations == nil {
+            line += ["--"] + (all.isEmpty ? ["TARGET"] : all.map(\.quotedForShell))
+        }
+        throw UsageError("\(Self.operandRule): behind the options write \(line.joined(separator: " "))")
+    }
+
+    private static let operandRule = "a change is one argument, and targets come after --"
+
+    private static let targetsBesideExpectations = UsageError(
+        "the targets are those of the expectations: leave out --assert, or the targets")
+
+    /// The changes and the targets that are meant where some operands are words; `nil` if that is not known.
+    private func sorted(_ words: [String]) -> (changes: [String], targets: [String])? {
+        func isChange(_ text: String) -> Bool { (try? NetworkState.Change(text)) != nil }
+        let whole = words.joined(separator: " ")
+        if words.count == changes.count, isChange(whole) { return ([whole], targets) }
+        let changes = changes.filter { !words.contains($0) }
+        // Without a change of its own, a line with --batch can have nothing but targets.
+        let isTargets = changes.isEmpty ? batch != nil : words.allSatisfy(Self.isRecordedTarget)
+        return isTargets && changes.allSatisfy(isChange) ? (changes, words + targets) : nil
+    }
+
+    /// Whether tables have an answer for a text: an address, or the default path.
+    private static func isRecordedTarget(_ text: String) -> Bool {
+        let target = try? TargetQuery(targets: []).target(text)
+        return target.map { !$0.isName } ?? false
     }
 
     /// The changes of a file as `ip -batch` reads it: one a line, with comments, and backslashes at the ends of lines
@@ -160,6 +180,12 @@ extension String {
     fileprivate var isChangeWithOption: Bool {
         guard hasPrefix("-"), let end = firstIndex(where: \.isWhitespace) else { return false }
         return !self[..<end].contains("=")
+    }
+
+    /// The text as one word of a shell.
+    fileprivate var quotedForShell: String {
+        let isPlain = allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "%+,-./:=@_".contains($0)) }
+        return isPlain && !isEmpty ? self : "'\(replacing("'", with: #"'\''"#))'"
     }
 }
 

@@ -7,6 +7,10 @@ import Testing
 
 struct WhatIfTests {
     private static func whatIf(_ arguments: String...) throws -> NetflagsProcess.Result {
+        try whatIf(arguments)
+    }
+
+    private static func whatIf(_ arguments: [String]) throws -> NetflagsProcess.Result {
         try NetflagsProcess.run(["what-if", "--replay", Night.path] + arguments)
     }
 
@@ -97,9 +101,6 @@ struct WhatIfTests {
             (["route add default foo"], "give via GATEWAY, dev NAME"),
             (["rule add frm all"], "give pref, not, from"), (["addr add 192.0.2.9/24"], "give dev NAME"),
             (["route del default", "--", "example.com"], "\"example.com\" is a name"),
-            (["link", "set", "eth0", "down"], "write netflags what-if 'link set eth0 down' -- TARGET"),
-            (["link", "set", "eth0", "down", "--", "default"], "what-if 'link set eth0 down' -- default"),
-            (["link set eth0 down", "default", "192.0.2.1"], "'link set eth0 down' -- default 192.0.2.1"),
             (["--assert", "/dev/null", "route del default", "--", "default"], "leave out --assert"),
         ])
     func `an unknown change is wrong usage, and the message says what is known`(
@@ -108,6 +109,71 @@ struct WhatIfTests {
         let result = try NetflagsProcess.run(["what-if", "--replay", Night.path] + arguments)
         #expect(result.status == 64)
         #expect(result.errors.contains(message), "\(result.errors)")
+    }
+
+    /// The operands that the message about a change without quotes, or about targets without the terminator, asks for.
+    private static func advice(_ arguments: [String]) throws -> String? {
+        let result = try whatIf(arguments)
+        #expect(result.status == 64)
+        let message = try #require(result.errors.split(separator: "\n").first)
+        let start = "netflags: a change is one argument, and targets come after --"
+        #expect(message.hasPrefix(start), "\(message)")
+        let advice = message.dropFirst(start.count)
+        return advice.isEmpty ? nil : String(advice.dropFirst(": behind the options write ".count))
+    }
+
+    @Test(
+        arguments: [
+            (["link", "set", "eth0", "down"], "'link set eth0 down' -- TARGET"),
+            (["link", "set", "eth0", "down", "--", "default"], "'link set eth0 down' -- default"),
+            (["link set eth0 down", "default", "192.0.2.1"], "'link set eth0 down' -- default 192.0.2.1"),
+            (["default", "carrier eth0 off", "--", "::1"], "'carrier eth0 off' -- default ::1"),
+        ])
+    func `the message about a change without quotes has the operands as they are meant`(
+        arguments: [String], expected: String
+    ) throws {
+        #expect(try Self.advice(arguments) == expected)
+    }
+
+    /// The targets are those of the expectations, so that the advice to write some led to the next error.
+    @Test func `with expectations it asks for no targets`() throws {
+        #expect(
+            try Self.advice(["--assert", "/dev/null", "carrier", "lo", "off"]) == "'carrier lo off'")
+    }
+
+    @Test(arguments: [["carrier lo off", "default"], ["carrier", "lo", "off", "--", "default"]])
+    func `targets without quotes around the change or the terminator exclude expectations`(
+        operands: [String]
+    ) throws {
+        let result = try Self.whatIf(["--assert", "/dev/null"] + operands)
+        #expect(result.status == 64)
+        #expect(result.errors.contains("leave out --assert, or the targets"), "\(result.errors)")
+    }
+
+    /// They were put together to a change.
+    @Test(
+        arguments: [
+            (["lo", "default"], "-- lo default"), (["default"], "-- default"),
+            (["carrier", "lo", "off"], "'carrier lo off' -- TARGET"),
+        ])
+    func `with a file of changes the words that are no change are targets`(
+        operands: [String], expected: String
+    ) throws {
+        #expect(try Self.advice(["--batch", "/dev/null"] + operands) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ["carrier", "lo off"], ["it's", "x"], ["link", "set", "eth0", "dwn"],
+            ["carrier lo off", "eth0"], ["carrier lo off", "carrier", "eth0", "off"],
+        ])
+    func `it asks for nothing where the words are neither changes nor targets`(arguments: [String]) throws {
+        #expect(try Self.advice(arguments) == nil)
+    }
+
+    /// `'carrier it's off'` is no argument of a shell.
+    @Test func `an apostrophe in it is one for a shell`() throws {
+        #expect(try Self.advice(["carrier", "it's", "off"]) == #"'carrier it'\''s off' -- TARGET"#)
     }
 
     @Test func `expectations are checked after the changes`() throws {
