@@ -52,7 +52,8 @@ extension DoctorFindings {
         text.line(
             "groups",
             joined.isEmpty
-                ? "none could be joined" : joined.joined(separator: " ") + "; changes are noticed at once")
+                ? "none could be joined; changes are polled for"
+                : joined.joined(separator: " ") + "; changes are noticed at once")
         for membership in memberships {
             switch membership.outcome {
             case .success(true): continue
@@ -86,9 +87,9 @@ extension DoctorFindings {
     }
 
     private func words(_ counts: RouteComparison.Counts, _ lost: Int?) -> String {
-        let words = "\(counts.kernel) in the kernel"
-        guard let libnl = counts.libnl, let lost else { return words }
-        return words + ", \(libnl) in libnl's own cache, \(lost) lost; answers do not use the cache"
+        var words = "\(counts.kernel) in the kernel"
+        if let libnl = counts.libnl, let lost { words += ", \(libnl) in libnl's own cache, \(lost) lost" }
+        return words + "; answers do not use the cache"
     }
 
     /// Writes the first of some routes.

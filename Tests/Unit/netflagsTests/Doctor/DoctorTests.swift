@@ -4,6 +4,7 @@ import Glibc
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
+import SystemSupport
 import TestNamespaces
 import Testing
 
@@ -26,6 +27,41 @@ struct DoctorTests {
     @Test func `the line of each finding ends with what it means`() throws {
         let lines = try NetflagsProcess.run("doctor").lines.filter { !$0.hasPrefix(" ") }
         for line in lines { #expect(line.contains("; "), "\(line)") }
+    }
+
+    /// The text of findings of which all but the routes are failures.
+    private static func lines(routes: Result<RouteComparison, ReachabilityError>) -> [Substring] {
+        let failure = ReachabilityError(in: .systemCall, operation: "ask", number: EPERM)
+        let findings = DoctorFindings(
+            kernelRelease: "6.1",
+            memberships: EventGroup.monitored.map { ($0, .failure(failure)) },
+            receiveBuffer: .failure(failure),
+            checksStrictly: .failure(failure),
+            routes: routes,
+            interfaceNames: [:],
+            resolver: .read(resolvConf: "/nonexistent/a", nsswitch: "/nonexistent/b"),
+            addressPolicyNotes: [],
+            lookup: .failure(failure),
+            wireless: .failure(failure),
+            processes: .own
+        )
+        var buffer = ByteBuffer()
+        findings.writeText(to: &buffer)
+        return String(decoding: buffer.bytes, as: UTF8.self).split(separator: "\n")
+    }
+
+    /// The line of the groups did not where none could be joined.
+    @Test func `the line of each failure ends with what it means`() {
+        let failure = ReachabilityError(in: .systemCall, operation: "list the routes", number: EPERM)
+        for line in Self.lines(routes: .failure(failure)) { #expect(line.contains("; "), "\(line)") }
+    }
+
+    /// The lines of the routes did not where they are too many to ask libnl.
+    @Test func `the lines of too many routes end with what they mean`() {
+        let lines = Self.lines(routes: .success(RouteComparison(onlyKernel: 40_000, 20_000)))
+        let counts = lines.filter { $0.contains("0 in the kernel") }
+        #expect(counts.count == 2)
+        for line in counts { #expect(line.hasSuffix("; answers do not use the cache")) }
     }
 
     @Test func `the object has every key, with its type`() throws {
