@@ -45,7 +45,8 @@ struct OrderTests {
     }
 
     @Test func `a row has the rank, the address, the source and the rule`() throws {
-        let result = try NetflagsProcess.run("order", "127.0.0.1", "::1")
+        // Not each host has ::1.
+        let result = try NetflagsProcess.run("order", "--replay", Night.path, "127.0.0.1", "::1")
         let rows = result.lines.map { $0.split(separator: " ", maxSplits: 6).prefix(6).map(String.init) }
         #expect(
             rows == [
@@ -58,19 +59,21 @@ struct OrderTests {
     @Test func `a name has its addresses, and one without addresses has a line`() throws {
         let result = try NetflagsProcess.run("order", "--json", "nowhere.localhost.invalid", "localhost")
         let lines = Self.objects(result)
+        // Not each host has ::1.
+        let pairs = lines.map { [$0["target"]?.string, $0["address"]?.string] }
         #expect(
-            lines.map { $0["target"]?.string } == ["localhost", "localhost", "nowhere.localhost.invalid"])
-        #expect(lines.map { $0["address"]?.string } == ["::1", "127.0.0.1", nil])
+            pairs.filter { $0 != ["localhost", "::1"] } == [
+                ["localhost", "127.0.0.1"], ["nowhere.localhost.invalid", nil],
+            ])
         #expect(lines.last?["rank"] == .null && lines.last?["error"] == .null)
     }
 
     @Test func `the column of targets holds names alone`() throws {
         let rows = try NetflagsProcess.run("order", "localhost", "127.0.0.2").lines
-        let cells = rows.map { $0.split(separator: " ").map(String.init)[1...2] }
+        let cells = rows.map { $0.split(separator: " ").prefix(3).suffix(2).map(String.init) }
+        // Not each host has ::1.
         #expect(
-            cells.map(Array.init) == [
-                ["::1", "localhost"], ["127.0.0.1", "localhost"], ["127.0.0.2", "-"],
-            ])
+            cells.filter { $0 != ["::1", "localhost"] } == [["127.0.0.1", "localhost"], ["127.0.0.2", "-"]])
     }
 
     @Test func `an address of two targets is listed once, for the first`() throws {
