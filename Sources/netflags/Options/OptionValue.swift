@@ -33,12 +33,13 @@ enum OptionValue {
     static func size(_ text: String) throws -> UInt64 {
         let units: [String: UInt64] = [
             "": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40,
+            "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40,
             "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
         ]
         let (digits, unit) = split(text)
         let range = UInt64(1 << 20)...UInt64(1 << 50)
         guard digits.allSatisfy(\.isNumber), let number = UInt64(digits),
-            let factor = units[unit.uppercased().replacing("IB", with: "")],
+            let factor = units[unit.uppercased()],
             case let size = number.multipliedReportingOverflow(by: factor), !size.overflow,
             range.contains(size.partialValue)
         else {

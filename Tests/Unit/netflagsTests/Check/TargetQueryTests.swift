@@ -79,11 +79,18 @@ struct TargetQueryTests {
     @Test(
         arguments: [
             ("64M", 64 << 20), ("64m", 64 << 20), ("64MiB", 64 << 20), ("64MB", 64_000_000),
-            ("1gb", 1_000_000_000), ("1T", 1 << 40), ("2000000", 2_000_000),
+            ("1gb", 1_000_000_000), ("1T", 1 << 40), ("2000000", 2_000_000), ("2048KiB", 2 << 20),
+            ("2GIB", 2 << 30), ("1tib", 1 << 40),
         ] as [(String, UInt64)]
     )
     func `sizes are bytes or a number with a unit`(text: String, expected: UInt64) throws {
         #expect(try OptionValue.size(text) == expected)
+    }
+
+    /// An `IB` anywhere in the unit was skipped.
+    @Test(arguments: ["64MIBIB", "5IBM", "2000000iB", "64MIBB", "64MiBM"])
+    func `a unit is written in full once`(text: String) {
+        #expect(throws: UsageError.self) { try OptionValue.size(text) }
     }
 
     @Test(arguments: ["", "M", "1MB", "0", "1025T", "1.5G", "64 M", "64X", "-1M", "99999999999T"])
