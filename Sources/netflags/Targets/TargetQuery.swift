@@ -50,7 +50,7 @@ struct TargetQuery: Hashable {
     /// The resolver can take seconds for such a name.
     static func note(on name: String) -> String? {
         if if_nametoindex(name) != 0 {
-            return "\(name) is an interface: give an address, or --interface \(name) default"
+            return "asking about a host named \"\(name)\": for the interface, --interface \(name) default"
         }
         guard !name.contains("."), name.isTypo(of: "default") else { return nil }
         return "asking about a host named \"\(name)\": the default path is \"default\""

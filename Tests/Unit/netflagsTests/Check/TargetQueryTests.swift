@@ -117,6 +117,13 @@ struct TargetQueryTests {
         #expect(note?.contains(name == "lo" ? "--interface lo default" : "the default path is") == true)
     }
 
+    /// It said that the name is an interface, and the answer about the host of that name followed.
+    @Test func `the note on the name of an interface says that a host is asked about`() {
+        #expect(
+            TargetQuery.note(on: "lo")
+                == "asking about a host named \"lo\": for the interface, --interface lo default")
+    }
+
     @Test(arguments: [
         "localhost", "default.example.com", "default.", "dafault.org", "lo.example.com", "fault",
     ])
