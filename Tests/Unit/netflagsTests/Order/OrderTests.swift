@@ -78,12 +78,14 @@ struct OrderTests {
 
     @Test func `an address of two targets is listed once, for the first`() throws {
         let result = try NetflagsProcess.run("order", "--json", "127.0.0.1", "localhost")
-        #expect(Self.objects(result).map { $0["target"]?.string } == ["localhost", "127.0.0.1"])
+        let rows = Self.objects(result).filter { $0["address"]?.string == "127.0.0.1" }
+        #expect(rows.map { $0["target"]?.string } == ["127.0.0.1"])
     }
 
     @Test func `standard input gives targets`() throws {
-        let result = try NetflagsProcess.run("order", "--json", "-", input: "# comment\n127.0.0.1\n\n::1\n")
-        #expect(Self.objects(result).map { $0["address"]?.string } == ["::1", "127.0.0.1"])
+        let result = try NetflagsProcess.run(
+            "order", "--json", "-", input: "# comment\n127.0.0.1\n\n127.0.0.2\n")
+        #expect(Self.objects(result).map { $0["address"]?.string } == ["127.0.0.1", "127.0.0.2"])
     }
 
     @Test func `an address in a zone that does not exist comes last, and the status is 2`() throws {
