@@ -23,8 +23,8 @@ struct WitnessTests {
         let open = run.count("moved") + run.count("undecided")
         #expect(run.count("agreed") + run.count("exception") + open == triples, "\(run.output)")
         #expect(run.count("moved") * 100 < triples, "\(run.output)")
-        // The networks are full of rules that compare the source of bound IPv6 sockets.
-        #expect(run.count("undecided") * 50 < triples, "\(run.output)")
+        // The networks are full of rules that compare the source of bound IPv6 sockets. A few networks can have most.
+        #expect(run.count("undecided") * (Rounds.areAll ? 50 : 20) < triples, "\(run.output)")
         for kind in run.kinds where !run.skips(kind.name) {
             // Fewer networks spread the kinds less evenly.
             let share = Rounds.areAll ? 40 : 100
