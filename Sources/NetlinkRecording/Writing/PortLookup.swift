@@ -73,6 +73,7 @@ struct PortLookup {
             for port in ports { known[port] = nil }
             return
         }
+        let ports = Array(ports.prefix(Self.limit))
         if known.count + ports.count > Self.limit { known = [:] }
         let begin = ContinuousClock.now
         for (port, requester) in zip(ports, find(ports.map { Port($0) })) { known[port] = (now, requester) }

@@ -74,7 +74,8 @@ struct TimelineCommand: TargetListCommand {
         let targets = try named.parsed(options)
         let timeline = try timeline(targets, options)
         // A recorder that has just begun has no row yet.
-        guard timeline.duration > .zero || cursorFile != nil else {
+        let hasNoRowYet = cursorFile != nil && from == nil && to == nil
+        guard timeline.duration > .zero || hasNoRowYet else {
             printError("\(recording) holds no time in the span: record with --events, or give other times")
             return .undetermined
         }

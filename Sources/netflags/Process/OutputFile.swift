@@ -64,12 +64,14 @@ enum OutputFile {
             throw FileFailure("read \(path)", errno)
         }
         guard !place.isShared || status.st_uid == geteuid() else { throw FileFailure("read \(path)", EPERM) }
+        let limit = 16 << 20
         var (bytes, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
         while true {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count == 0 { return bytes }
             if count > 0 {
                 bytes += chunk[..<count]
+                guard bytes.count <= limit else { throw FileFailure("read \(path)", EFBIG) }
             } else if errno != EINTR {
                 throw FileFailure("read \(path)", errno)
             }

@@ -43,7 +43,10 @@ struct TimelineCursor: Hashable {
     private func ended(_ lane: Timeline.Lane) -> ArraySlice<Timeline.Interval> {
         let ended = lane.intervals.dropLast()
         guard let position = positions[lane.target] else { return ended }
-        let boot = lane.intervals.lazy.compactMap(\.boot).first { $0.description == position.boot }
+        let boots = lane.intervals.compactMap(\.boot)
+        let boot = boots.first { $0.description == position.boot }
+        // The recording of that start is gone, and the clock of another one can be behind it.
+        if boot == nil, !position.boot.isEmpty, !boots.isEmpty { return ended }
         let moved = boot.map { $0.start.microsecondsSince1970 - position.start } ?? 0
         let end = position.end + moved
         func distance(_ interval: Timeline.Interval) -> UInt64 {

@@ -386,6 +386,8 @@ struct PortLookupTests {
             _ = ports.statements(about: [port], now: start + .milliseconds(Int(port) * 10))
             #expect(ports.count <= 1_024)
         }
+        _ = ports.statements(about: Array(50_000..<60_000), now: start + .seconds(300))
+        #expect(ports.count <= 1_024)
     }
 
     @Test(

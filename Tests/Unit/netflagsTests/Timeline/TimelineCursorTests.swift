@@ -45,6 +45,18 @@ struct TimelineCursorTests {
         #expect(first.lines + second.lines + third.lines == all.lines.dropLast())
     }
 
+    /// Its times are before those that were printed.
+    @Test func `the rows of a start of the host whose clock is behind are new`() throws {
+        let nights = try Nights()
+        try nights.add(1, clockSetBy: 10_000_000)
+        #expect(!(try nights.run().lines.isEmpty))
+        nights.remove(1)
+        try nights.add(2, boot: 7)
+        try nights.add(3, boot: 7)
+        let second = try nights.run()
+        #expect(second.lines == (try nights.rows().lines.dropLast()) && second.lines.count > 2)
+    }
+
     @Test func `the rows of another start of the host are new`() throws {
         let nights = try Nights(1)
         let first = try nights.run()
