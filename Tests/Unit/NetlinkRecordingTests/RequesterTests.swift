@@ -73,10 +73,11 @@ struct RequesterTests {
         let (child, input) = try start(command)
         var process = child.processIdentifier
         if isInNamespace {
-            let children = "/proc/\(process)/task/\(process)/children"
+            let parent = process
             process = try #require(
                 poll {
-                    (try? String(contentsOfFile: children, encoding: .utf8)).flatMap { Int32($0.dropLast()) }
+                    let children = ShellCommand.run("cat /proc/\(parent)/task/\(parent)/children").output
+                    return children.split(separator: " ").first.flatMap { Int32($0) }
                 })
         }
         _ = poll { RunningProcess(reading: process).name == "ip" ? true : nil }
