@@ -180,7 +180,7 @@ struct RequesterTests {
             var recorder = try Recorder()
             let authors = try Self.authors()
             var generator = SeededGenerator(seed: 4_302)
-            var wrong: [String] = []
+            var (wrong, exact) = ([String](), 0)
             for round in 0..<Rounds.of(2_000) {
                 let author = try #require(authors.randomElement(using: &generator))
                 let ports = try Self.ports(&recorder) { try author.addRule(UInt32(100 + round)) }
@@ -188,9 +188,15 @@ struct RequesterTests {
                 let netlinkPort = Recording.Event.NetlinkPort(port)
                 do {
                     let found = PortLookup.find([netlinkPort], .sockets, among: readable())[0]
-                    let isRight =
+                    let names = found?.processes.map(\.identifier) ?? []
+                    let isExact =
                         found?.certainty == (author.holders.count == 1 ? .holder : .holders)
-                        && found?.processes.map(\.identifier).sorted() == author.holders.sorted()
+                        && names.sorted() == author.holders.sorted()
+                    if isExact { exact += 1 }
+                    // A process that begins meanwhile can be one whose sockets are not shown.
+                    let isRight =
+                        isExact
+                        || found?.certainty == .candidates && names.contains(where: author.holders.contains)
                     if !isRight {
                         wrong.append("\(author.name) \(author.holders): \(netlinkPort), \(found as Any)")
                     }
@@ -208,6 +214,7 @@ struct RequesterTests {
                 }
             }
             #expect(wrong.isEmpty, "\(wrong.count): \(wrong.prefix(5))")
+            #expect(exact * 2 > Rounds.of(2_000))
         }
     }
 
