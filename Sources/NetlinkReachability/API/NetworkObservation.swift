@@ -51,7 +51,7 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         others = registrations.dropFirst().map(\.id)
         sink.offerFirst(of: queries, monitor)
         for (index, (query, registration)) in zip(queries, registrations).enumerated() {
-            if let event = query.event {
+            if let event = query.evaluation.kind.event {
                 registration.mailbox.post(
                     .listen(registration.id) {
                         sink.offer(.success(event($0)), index)
@@ -107,7 +107,9 @@ extension NetworkObservation: CustomDebugStringConvertible {
 extension ObservationSink {
     /// Evaluates queries in batches, except those with names and for events, and offers their first results.
     fileprivate func offerFirst(of queries: [NetworkQuery<Value>], _ monitor: SharedMonitor) {
-        let evaluated = queries.indices.filter { queries[$0].namedTarget == nil && queries[$0].event == nil }
+        let evaluated = queries.indices.filter {
+            queries[$0].namedTarget == nil && !queries[$0].observed.isEvent
+        }
         monitor.facts.evaluate(evaluated) { index, batch in
             queries[index].evaluation.kind.plan(queries[index].object, &batch)
         } take: { index, batch, entries in

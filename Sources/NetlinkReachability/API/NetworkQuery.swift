@@ -21,18 +21,12 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
     let namedTarget: MonitoredTarget?
     /// Whether the answer depends on which name servers are configured.
     let readsNameservers: Bool
-    /// Makes an element of an event; `nil` for queries that are evaluated.
-    let event: (@Sendable (NetworkEvent) -> Value)?
 
-    init<Query: ObservableQuery<Value>>(
-        _ query: Query,
-        event: (@Sendable (NetworkEvent) -> Value)? = nil
-    ) {
+    init<Query: ObservableQuery<Value>>(_ query: Query) {
         evaluation = Query.evaluation
         object = Box(query)
         namedTarget = query.namedTarget
         readsNameservers = query.readsNameservers
-        self.event = event
     }
 
     /// Creates the query whose values have an index.
@@ -44,7 +38,6 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
         object = query.object
         namedTarget = query.namedTarget
         readsNameservers = query.readsNameservers
-        if let event = query.event { self.event = { (index, event($0)) } } else { event = nil }
     }
 
     /// The name that is resolved first; `nil` if there is none.
@@ -52,7 +45,7 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
 
     /// The query as the sink of an observation has it.
     var observed: ObservedQuery<Value> {
-        ObservedQuery(kind: evaluation.kind, object: object, isEvent: event != nil)
+        ObservedQuery(kind: evaluation.kind, object: object)
     }
 }
 
@@ -107,7 +100,7 @@ extension NetworkQuery<ReachabilityReport> {
 }
 
 extension EventQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(EventQuery.self))
+    static let evaluation = QueryEvaluation(QueryKind(EventQuery.self) { $0 })
 }
 
 extension NetworkQuery<NetworkEvent> {
@@ -115,5 +108,12 @@ extension NetworkQuery<NetworkEvent> {
     ///
     /// Events have no current value: the first one comes when something happens. A receiver that is slower gets the
     /// oldest of the last 256 events first.
-    public static var events: Self { Self(EventQuery()) { $0 } }
+    public static var events: Self { Self(EventQuery()) }
+}
+
+extension DrivenMonitor {
+    /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
+    package init(_ queries: [NetworkQuery<Value>]) {
+        self.init(observing: queries.map(\.observed))
+    }
 }

@@ -28,28 +28,28 @@ package struct DrivenMonitor<Value: Sendable> {
         case change
     }
 
-    private let queries: [NetworkQuery<Value>]
+    private let queries: [ObservedQuery<Value>]
     private var state = MonitorState()
     private var results: [Result<Value, ReachabilityError>?]
     /// When the next evaluation is due: ``MonitorState/deadline`` after the last change of the state.
     package private(set) var due: MonitorInstant?
 
     /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
-    package init(_ queries: [NetworkQuery<Value>]) {
+    init(observing queries: [ObservedQuery<Value>]) {
         self.queries = queries
         results = Array(repeating: nil, count: queries.count)
     }
 
     /// Registers all queries but those for events: the next ``advance(to:on:)`` evaluates them.
     package mutating func begin(at now: MonitorInstant) {
-        for index in queries.indices where queries[index].event == nil {
+        for index in queries.indices where !queries[index].isEvent {
             state.insert(MonitorState.ID(index + 1), at: now)
         }
     }
 
     /// The values of the queries for events.
     package func values(of event: NetworkEvent) -> [(index: Int, value: Value)] {
-        queries.enumerated().compactMap { index, query in query.event.map { (index, $0(event)) } }
+        queries.enumerated().compactMap { index, query in query.kind.event.map { (index, $0(event)) } }
     }
 
     /// Takes a notification.
@@ -123,13 +123,13 @@ package struct DrivenMonitor<Value: Sendable> {
         let entries = ids.map { id in
             let query = queries[Int(id - 1)]
             let first = batch.count
-            query.evaluation.kind.plan(query.object, &batch)
+            query.kind.plan(query.object, &batch)
             return first..<batch.count
         }
         batch.run()
         for (id, entries) in zip(ids, entries) {
             let index = Int(id - 1)
-            let query = queries[index].observed
+            let query = queries[index]
             let before = state.records[id]?.all ?? []
             let dependencies = batch.dependencies(of: entries)
             let result = Result { () throws(ReachabilityError) in

@@ -20,8 +20,14 @@ final class QueryKind<Value: Sendable>: Sendable {
     let plan: @Sendable (Query, inout EvaluationBatch) -> Void
     /// Answers from a batch that was run, with what ``plan`` added to it.
     let answer: @Sendable (Query, inout EvaluationBatch, Range<Int>) throws(ReachabilityError) -> Value
+    /// Makes a value of an event; `nil` for queries that are evaluated.
+    let event: (@Sendable (NetworkEvent) -> Value)?
 
-    init<Base: MonitorQuery<Value>>(_ type: Base.Type) {
+    init<Base: MonitorQuery<Value>>(
+        _ type: Base.Type,
+        event: (@Sendable (NetworkEvent) -> Value)? = nil
+    ) {
+        self.event = event
         @Sendable func query(_ object: Query) -> Base { unsafeDowncast(object, to: Box<Base>.self).value }
         describe = { query($0).description }
         areSame = { query($0).areSame($1, $2) }
@@ -39,6 +45,7 @@ final class QueryKind<Value: Sendable>: Sendable {
         answer = { (object, batch, entries) throws(ReachabilityError) in
             (index, try kind.answer(object, &batch, entries))
         }
+        if let event = kind.event { self.event = { (index, event($0)) } } else { event = nil }
     }
 }
 
@@ -46,8 +53,9 @@ final class QueryKind<Value: Sendable>: Sendable {
 struct ObservedQuery<Value: Sendable>: Sendable {
     let kind: QueryKind<Value>
     let object: QueryKind<Value>.Query
+
     /// Whether its results are events, each of which is delivered.
-    let isEvent: Bool
+    var isEvent: Bool { kind.event != nil }
 
     var description: String { kind.describe(object) }
 
