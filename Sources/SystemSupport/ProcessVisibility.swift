@@ -3,7 +3,7 @@
 internal import Glibc
 
 /// How much of other processes `/proc` shows this one.
-package enum ProcessVisibility: String, Hashable, Sendable, CaseIterable {
+package enum ProcessVisibility: String, Hashable, Sendable {
     /// The sockets of all processes of the host.
     case sockets
     /// The names of all processes, and the sockets of some; or those of a container alone.

@@ -109,13 +109,9 @@ package struct RunningProcess: Hashable, Sendable {
         return nil
     }
 
-    /// The first bytes of a file; empty if it cannot be read.
+    /// The text of a file; empty if it cannot be read.
     private static func text(of path: String) -> String {
-        guard let file = fopen(path, "re") else { return "" }
-        defer { fclose(file) }
         // Hundreds of groups stand before the last lines of /proc/PID/status.
-        var bytes = [UInt8](repeating: 0, count: 65_536)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return String(decoding: bytes[..<count], as: UTF8.self)
+        FileBytes.text(of: path, upTo: 65_536) ?? ""
     }
 }

@@ -161,14 +161,7 @@ private struct GaiConfFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return file }
         file.time = time(of: status)
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 16_384)
-        while bytes.count < limit {
-            let count = Glibc.read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes.append(contentsOf: piece[..<count])
-        }
+        let bytes = FileBytes.read(descriptor, upTo: limit).bytes
         file.policy = AddressPolicy(gaiConf: String(decoding: bytes, as: UTF8.self))
         return file
     }

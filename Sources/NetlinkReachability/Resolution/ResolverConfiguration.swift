@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import SystemSupport
 
 /// The configuration of the system's resolver, from its two files.
 package struct ResolverConfiguration: Hashable, Sendable {
@@ -83,14 +84,13 @@ package struct ResolverConfiguration: Hashable, Sendable {
 
     /// The lines of a file, of its first 64 KiB; none when it cannot be read.
     private mutating func lines(of path: String) -> [Substring] {
-        var bytes = [UInt8](repeating: 0, count: 65_536)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         defer { if descriptor >= 0 { close(descriptor) } }
-        let count = descriptor < 0 ? -1 : Glibc.read(descriptor, &bytes, bytes.count)
-        guard count >= 0 else {
-            errors.append(FileError(path: path, number: errno))
+        let (bytes, number) = descriptor < 0 ? ([], errno) : FileBytes.read(descriptor, upTo: 65_536)
+        guard number == 0 else {
+            errors.append(FileError(path: path, number: number))
             return []
         }
-        return bytes[..<count].split(separator: 0x0a).map { Substring(decoding: $0, as: UTF8.self) }
+        return bytes.split(separator: 0x0a).map { Substring(decoding: $0, as: UTF8.self) }
     }
 }

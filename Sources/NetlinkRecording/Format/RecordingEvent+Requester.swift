@@ -10,7 +10,7 @@ extension Recording.Event {
     /// depends on the recorder's privileges, and ``certainty`` says how.
     public struct Requester: Hashable, Sendable, Codable {
         /// How far the processes are known to have asked for the change.
-        public enum Certainty: String, Hashable, Sendable, Codable, CaseIterable {
+        public enum Certainty: String, Hashable, Sendable, Codable {
             /// Of all processes of the host, this one had the socket with the port open.
             case holder
             /// Of all processes of the host, these had the socket with the port open.
@@ -52,6 +52,8 @@ extension Recording.Event {
 
         /// The most processes that are named.
         package static let limit = 8
+        /// The most ports that a recorder states between two dumps, and that a reader keeps.
+        static let portLimit = 1_024
     }
 }
 

@@ -46,8 +46,6 @@ package struct RecordingReplay: Sendable {
     private var time: Recording.Time?
     /// Who ports stand for since the last dump.
     private var requesters: [UInt32: Recording.Event.Requester] = [:]
-    /// The most ports that are kept, and that a recorder states between two dumps.
-    private static let requesterLimit = 1_024
 
     /// Starts with an empty network.
     package init() {}
@@ -270,7 +268,9 @@ package struct RecordingReplay: Sendable {
         case .changingTables(let tables): state.coverage.changed(tables)
         case .origin(let text): snapshot.kernel = KernelRelease(text)
         case .requester(let port, let requester):
-            guard requesters[port] != nil || requesters.count < Self.requesterLimit else { return false }
+            guard requesters[port] != nil || requesters.count < Recording.Event.Requester.portLimit else {
+                return false
+            }
             requesters[port] = requester
         case .continued: if case .fileEnd = place { place = .file }
         case .overrun, .suspended, .unwritten, .end, .clock, .follows: break

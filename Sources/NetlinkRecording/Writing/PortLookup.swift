@@ -17,7 +17,7 @@ struct PortLookup {
     /// How long a port stands for the same processes.
     private static let lifetime = Duration.seconds(1)
     /// The most ports that are remembered.
-    private static let limit = 1_024
+    private static let limit = Requester.portLimit
 
     /// The ports that were looked up, when, and what was found.
     private var known: [UInt32: (time: ContinuousClock.Instant, requester: Requester?)] = [:]
@@ -119,6 +119,7 @@ extension PortLookup {
         }
         let numbers = Set(ports.compactMap(\.processIdentifier))
         let candidates = candidates(numbers, among: processes)
+        let showsHost = ProcessVisibility.showsHost
         return ports.map { port in
             let found = table[port.number].flatMap { holders[$0] } ?? []
             // The manager of services opens sockets for them, and can be the only one that is left of its service.
@@ -130,7 +131,7 @@ extension PortLookup {
             let possible = Set(found).union(port.processIdentifier.flatMap { candidates[$0] } ?? [])
             if let named = requester(.candidates, Array(possible)) { return named }
             // A process that is not shown can have the socket, or the number.
-            let isClosed = table[port.number] == nil && ProcessVisibility.showsHost
+            let isClosed = table[port.number] == nil && showsHost
             return isClosed && port.processIdentifier != nil
                 ? Requester(certainty: .gone, processes: []) : nil
         }
@@ -149,20 +150,17 @@ extension PortLookup {
     /// The inodes of the rtnetlink sockets that ports have in this thread's network namespace, those that are open;
     /// `nil` if they cannot be read.
     private static func inodes(of ports: [Port]) -> [UInt32: UInt32]? {
-        guard let file = fopen(table, "re") else { return nil }
-        defer { fclose(file) }
+        guard let text = FileBytes.text(of: table, upTo: .max) else { return nil }
         let wanted = Set(ports.map(\.number))
         var inodes: [UInt32: UInt32] = [:]
-        var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, Int32(line.count), file) != nil {
+        for line in text.split(separator: "\n") {
             // sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode
-            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            let fields = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+            let fields = line.split(separator: " ")
             guard fields.count >= 10, fields[1] == "0", let port = UInt32(fields[2]), wanted.contains(port)
             else { continue }
             inodes[port] = UInt32(fields[9])
         }
-        return ferror(file) == 0 ? inodes : nil
+        return inodes
     }
 
     private static let table = "/proc/thread-self/net/netlink"

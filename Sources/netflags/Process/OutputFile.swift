@@ -18,13 +18,7 @@ enum OutputFile {
                 throw FileFailure("write stdout", error.number)
             }
         }
-        let place: FilePlace
-        do throws(SystemCallError) {
-            place = try FilePlace(path, followsLast: false)
-        } catch {
-            throw FileFailure("write \(path)", error.number)
-        }
-        try check(place, path)
+        let place = try place(of: path, "write")
         let (descriptor, name) = try create(beside: place, path)
         var isInPlace = false
         defer {
@@ -49,13 +43,7 @@ enum OutputFile {
     ///
     /// No link is followed. Where other users can put something in the place of the file, it is this user's.
     static func read(_ path: String) throws(FileFailure) -> [UInt8]? {
-        let place: FilePlace
-        do throws(SystemCallError) {
-            place = try FilePlace(path, followsLast: false)
-        } catch {
-            throw FileFailure("read \(path)", error.number)
-        }
-        try check(place, path)
+        let place = try place(of: path, "read")
         let descriptor = openat(place.folder, place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }
         defer { if descriptor >= 0 { close(descriptor) } }
@@ -65,17 +53,23 @@ enum OutputFile {
         }
         guard !place.isShared || status.st_uid == geteuid() else { throw FileFailure("read \(path)", EPERM) }
         let limit = 16 << 20
-        var (bytes, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
-        while true {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count == 0 { return bytes }
-            if count > 0 {
-                bytes += chunk[..<count]
-                guard bytes.count <= limit else { throw FileFailure("read \(path)", EFBIG) }
-            } else if errno != EINTR {
-                throw FileFailure("read \(path)", errno)
-            }
+        let (bytes, number) = FileBytes.read(descriptor, upTo: limit + 1)
+        guard number == 0, bytes.count <= limit else {
+            throw FileFailure("read \(path)", number == 0 ? EFBIG : number)
         }
+        return bytes
+    }
+
+    /// The checked place of a file.
+    private static func place(of path: String, _ verb: String) throws(FileFailure) -> FilePlace {
+        let place: FilePlace
+        do throws(SystemCallError) {
+            place = try FilePlace(path, followsLast: false)
+        } catch {
+            throw FileFailure("\(verb) \(path)", error.number)
+        }
+        try check(place, path)
+        return place
     }
 
     /// Creates a file with a name of its own in the folder of another.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// Reads files that are small, or of which only the first bytes count.
+package enum FileBytes {
+    /// Reads a descriptor to its end, or up to a limit.
+    ///
+    /// - Parameters:
+    ///   - descriptor: An open descriptor, read from its position.
+    ///   - limit: The most bytes.
+    /// - Returns: The bytes, and the errno with which reading ended; 0 for the end or the limit.
+    package static func read(_ descriptor: Int32, upTo limit: Int) -> (bytes: [UInt8], number: Int32) {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            var number: Int32 = 0
+            let piece = [UInt8](unsafeUninitializedCapacity: min(limit - bytes.count, 16_384)) {
+                buffer, count in
+                let status = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                if status < 0 { number = errno } else { count = status }
+            }
+            if number == EINTR { continue }
+            guard number == 0 else { return (bytes, number) }
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        return (bytes, 0)
+    }
+
+    /// Reads a file as text, up to a limit; `nil` if it cannot be read.
+    package static func text(of path: String, upTo limit: Int) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let (bytes, number) = read(descriptor, upTo: limit)
+        return number == 0 ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}
