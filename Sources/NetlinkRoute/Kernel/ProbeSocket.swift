@@ -40,13 +40,16 @@ struct ProbeSocket: ~Copyable {
         else { return nil }
         let zone = query.outputInterface
         let isBound = query.source.map { source in
-            SocketAddress(source, port: 0, zone: zone).isAccepted { bind(descriptor, $0, $1) }
+            source.isAccepted(zone: zone) { bind(descriptor, $0, $1) }
         }
-        let remote = SocketAddress(query.destination, port: query.destinationPort ?? 0, zone: zone)
-        guard isBound ?? true, remote.isAccepted(by: { Glibc.connect(descriptor, $0, $1) }) else {
+        let port = query.destinationPort ?? 0
+        guard isBound ?? true,
+            query.destination.isAccepted(
+                port: port, zone: zone, by: { Glibc.connect(descriptor, $0, $1) })
+        else {
             return .refused(RouteRejection(rawValue: errno))
         }
-        return SocketAddress(localOf: descriptor)?.address.map { .connects(from: $0) }
+        return IPAddress(localOf: descriptor).map { .connects(from: $0) }
     }
 
     /// Dissolves the connection.
@@ -68,45 +71,25 @@ struct ProbeSocket: ~Copyable {
     }
 }
 
-/// A socket address of either family.
-private struct SocketAddress {
-    private var storage = sockaddr_storage()
-    private var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-
-    /// An address with a port in host order; only an address that needs a zone has one.
-    init(_ address: IPAddress, port: UInt16, zone: UInt32) {
-        withUnsafeMutableBytes(of: &storage) { bytes in
-            switch address.family {
-            case .v4:
-                var value = sockaddr_in()
-                value.sin_family = sa_family_t(AF_INET)
-                value.sin_port = port.bigEndian
-                address.write(to: &value.sin_addr)
-                bytes.storeBytes(of: value, as: sockaddr_in.self)
-            case .v6:
-                var value = sockaddr_in6()
-                value.sin6_family = sa_family_t(AF_INET6)
-                value.sin6_port = port.bigEndian
-                value.sin6_scope_id = address.needsZone ? zone : 0
-                address.write(to: &value.sin6_addr)
-                bytes.storeBytes(of: value, as: sockaddr_in6.self)
-            }
-        }
-        size = socklen_t(
-            address.family == .v4 ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+extension IPAddress {
+    /// Whether a system call accepts the address with a port in host order; only an address that needs a zone has one.
+    fileprivate func isAccepted(
+        port: UInt16 = 0,
+        zone: UInt32,
+        by call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Bool {
+        withSockaddr(port: port, scope: needsZone ? zone : 0) { call($0, $1) == 0 }
     }
 
-    /// The address that a socket is bound to.
-    init?(localOf descriptor: Int32) {
+    /// The address that a socket is bound to; `nil` if there is none.
+    fileprivate init?(localOf descriptor: Int32) {
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let status = withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
         }
         guard status == 0 else { return nil }
-    }
-
-    /// The address without its port; `nil` for another family than IPv4 and IPv6.
-    var address: IPAddress? {
-        withUnsafeBytes(of: storage) { bytes in
+        let address: IPAddress? = withUnsafeBytes(of: storage) { bytes in
             switch Int32(storage.ss_family) {
             case AF_INET:
                 IPAddress(family: UInt8(AF_INET), fixedBytes: bytes.load(as: sockaddr_in.self).sin_addr)
@@ -115,12 +98,7 @@ private struct SocketAddress {
             default: nil
             }
         }
-    }
-
-    /// Whether a system call accepts the address.
-    func isAccepted(by call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Bool {
-        withUnsafePointer(to: storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, size) == 0 }
-        }
+        guard let address else { return nil }
+        self = address
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Glibc
+internal import RoutingModel
 
 extension IPAddress {
     /// Reads the address of a socket address, with `sin6_scope_id` as its zone.
@@ -62,25 +63,7 @@ extension IPAddress {
         port: UInt16,
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
     ) throws -> Result {
-        switch family {
-        case .v4:
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            withNetworkBytes { bytes in
-                withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: bytes) }
-            }
-            return try Self.withSockaddr(address, body)
-        case .v6:
-            var address = sockaddr_in6()
-            address.sin6_family = sa_family_t(AF_INET6)
-            address.sin6_port = port.bigEndian
-            withNetworkBytes { bytes in
-                withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
-            }
-            address.sin6_scope_id = try scopeIndex()
-            return try Self.withSockaddr(address, body)
-        }
+        try withSockaddr(port: port, scope: family == .v6 ? scopeIndex() : 0, body)
     }
 
     /// The index of the zone; 0 for none.
@@ -92,17 +75,6 @@ extension IPAddress {
                 in: .systemCall, operation: "find the interface \"\(name)\"", number: errno)
         }
         return index
-    }
-
-    private static func withSockaddr<Address, Result>(
-        _ address: Address,
-        _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
-    ) rethrows -> Result {
-        try withUnsafePointer(to: address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                try body($0, socklen_t(MemoryLayout<Address>.size))
-            }
-        }
     }
 
     private init(_ address: sockaddr_in6) {
