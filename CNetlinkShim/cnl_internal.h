@@ -83,6 +83,7 @@ ssize_t cnl_receive(int descriptor, void *buffer, size_t size, int flags, struct
 struct cnl_query {
     struct nl_sock *_Nullable socket;
     struct nl_msg *_Nullable request; /* allocated once, rebuilt for each request */
+    int descriptor; /* of the socket that the transport uses, if it is one */
     cnl_transport transport;
     uint32_t sequence;
     bool is_too_long; /* whether an attribute did not fit into the request */

@@ -14,21 +14,17 @@ enum {
     CNL_TIMEOUT_SECONDS = 1,
 };
 
-static int cnl_socket_of(void *context) {
-    return nl_socket_get_fd(((cnl_query *)context)->socket);
-}
-
 /* Uses send(): nl_sendto() passes the kernel's address with each datagram although the socket is connected. */
 static int cnl_socket_send(void *context, const void *bytes, size_t size) {
     ssize_t length;
     do {
-        length = send(cnl_socket_of(context), bytes, size, 0);
+        length = send(((cnl_query *)context)->descriptor, bytes, size, 0);
     } while (length < 0 && errno == EINTR);
     return length < 0 ? -errno : 0;
 }
 
 static long cnl_socket_receive(void *context, void *buffer, size_t size, int flags, struct sockaddr_nl *sender) {
-    return cnl_receive(cnl_socket_of(context), buffer, size, flags, sender);
+    return cnl_receive(((cnl_query *)context)->descriptor, buffer, size, flags, sender);
 }
 
 static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_error *error) {
@@ -37,7 +33,7 @@ static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_error *error) {
     if (status < 0) {
         return cnl_fail_libnl(error, status);
     }
-    int descriptor = nl_socket_get_fd(query->socket);
+    int descriptor = query->descriptor = nl_socket_get_fd(query->socket);
     /* On a connected socket the kernel refuses datagrams from other processes (ECONNREFUSED for them), so the
      * sender of a reply needs no check. */
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
