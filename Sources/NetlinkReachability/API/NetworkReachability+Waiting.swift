@@ -40,15 +40,14 @@ extension NetworkReachability {
         until condition: (ReachabilityFlags) -> Bool
     ) async throws -> ReachabilityFlags {
         try Task.checkCancellation()
-        let limit = timeout ?? .seconds(Int64.max)
+        let deadline = timeout.flatMap { $0 > .zero ? source.monitor.clock.now + $0 : nil }
         // Without a time to wait, the first answer decides.
-        let isSingle = limit <= .zero
-        let deadline = timeout == nil || isSingle ? nil : source.monitor.clock.now + limit
+        let isSingle = timeout != nil && deadline == nil
         var last: Result<ReachabilityReport, ReachabilityError>?
         if subject.name == nil {
             last = Result { () throws(ReachabilityError) in try blockingReport(.brief) }
             if let flags = last?.answer?.flags, condition(flags) { return flags }
-            if isSingle { throw timeOut(after: limit, last) }
+            if isSingle { throw timeOut(after: timeout, last) }
         }
         // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
         let expiry = ReachabilityError(.timedOut, operation: "wait for \(target)")
@@ -56,12 +55,12 @@ extension NetworkReachability {
             [NetworkQuery(ReportQuery(target: subject, detail: .brief, changes: .report))], source.monitor,
             skipsFailures: false, until: deadline, expiry: expiry)
         while let result = await results.next(isolation: #isolation) {
-            if result == .failure(expiry) { throw timeOut(after: limit, last) }
+            if result == .failure(expiry) { throw timeOut(after: timeout, last) }
             // Another reason for the same flags is for the error alone.
             if let flags = result.answer?.flags, flags != last?.answer?.flags, condition(flags) {
                 return flags
             }
-            if isSingle { throw timeOut(after: limit, result) }
+            if isSingle { throw timeOut(after: timeout, result) }
             last = result
         }
         throw CancellationError()
@@ -69,9 +68,10 @@ extension NetworkReachability {
 
     /// The error of a wait that ends: of a single evaluation its failure.
     private func timeOut(
-        after limit: Duration,
+        after timeout: Duration?,
         _ last: Result<ReachabilityReport, ReachabilityError>?
     ) -> ReachabilityError {
+        let limit = timeout ?? .zero
         var failure: ReachabilityError?
         if case .failure(let error) = last { failure = error }
         if limit <= .zero, let failure { return failure }

@@ -31,8 +31,7 @@ extension Recording {
 
         /// The identifier in 32 hexadecimal digits, as the journal has it.
         package var description: String {
-            let digits = String(identifier, radix: 16)
-            return String(repeating: "0", count: 32 - digits.utf8.count) + digits
+            identifier.padded(32, radix: 16)
         }
     }
 }

@@ -76,8 +76,8 @@ extension FixedWidthInteger {
 
 extension BinaryInteger {
     /// The number with zeros in front, so that it has at least so many digits.
-    func padded(_ width: Int) -> String {
-        let digits = String(self)
+    func padded(_ width: Int, radix: Int = 10) -> String {
+        let digits = String(self, radix: radix)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 }

@@ -34,7 +34,7 @@ package struct Recorder: ~Copyable {
     /// The clock of the time stamps.
     var clock: RecorderClock
     /// Finds out who the ports of notifications stand for.
-    private var ports: PortLookup
+    private var ports = PortLookup()
     /// Why not all groups of notifications were joined; `nil` when they were.
     let watchError: ReachabilityError?
 
@@ -43,14 +43,11 @@ package struct Recorder: ~Copyable {
     /// - Parameters:
     ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
     ///   - clock: Reads the host's clocks.
-    ///   - ports: Finds out who ports stand for.
     /// - Throws: An error when no socket for requests can be opened. Notifications are optional.
-    init(
+    package init(
         eventBuffer: UInt32 = 8 << 20,
-        clock: @escaping @Sendable () -> ClockReading = { .now },
-        ports: PortLookup
+        clock: @escaping @Sendable () -> ClockReading = { .now }
     ) throws(ReachabilityError) {
-        self.ports = ports
         queries = try QuerySocket()
         self.clock = RecorderClock(clock)
         do {
@@ -63,19 +60,6 @@ package struct Recorder: ~Copyable {
             events = nil
             watchError = error
         }
-    }
-
-    /// Opens its sockets in the calling thread's network namespace, where they stay.
-    ///
-    /// - Parameters:
-    ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
-    ///   - clock: Reads the host's clocks.
-    /// - Throws: An error when no socket for requests can be opened. Notifications are optional.
-    package init(
-        eventBuffer: UInt32 = 8 << 20,
-        clock: @escaping @Sendable () -> ClockReading = { .now }
-    ) throws(ReachabilityError) {
-        try self.init(eventBuffer: eventBuffer, clock: clock, ports: PortLookup())
     }
 
     /// Dumps all tables, and repeats those that changed meanwhile.

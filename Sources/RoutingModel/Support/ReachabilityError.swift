@@ -51,7 +51,7 @@ public struct ReachabilityError: Error, Sendable {
     ///
     /// Two errors that differ in nothing else are equal.
     public var underlyingError: (any Error)? { contents.value.underlyingError }
-    /// A value that belongs to the error, of a type that a module below defines; `nil` for none.
+    /// A value that belongs to the error, of a type of a module that depends on this one; `nil` for none.
     package var detail: (any Sendable)? { contents.value.detail }
 
     private struct Failure: Hashable, Sendable {

@@ -14,8 +14,9 @@ struct Record: NetflagsCommand {
         usage: "netflags record [options] <file>\nnetflags record --keep <size> <directory>",
         discussion: """
             FILE is emptied first, and readable only by its owner; - is stdout. `netflags --replay FILE` evaluates \
-            it, `ip monitor file FILE` prints it. It holds interfaces, addresses, neighbours, routes, rules, \
-            and the names of processes that asked for changes: read it before you pass it on. SIGINT and SIGTERM end the recording.
+            it, `ip monitor file FILE` prints it. It holds interfaces, addresses, neighbours, routes, rules, and the \
+            names of processes that asked for changes: read it before you pass it on. SIGINT and SIGTERM end the \
+            recording.
 
             With --keep it is a flight recorder. It records changes into files of the directory, each of which \
             begins with a dump, and deletes its oldest files so that they never take more than SIZE. After a power \

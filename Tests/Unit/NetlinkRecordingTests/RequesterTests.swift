@@ -143,7 +143,7 @@ struct RequesterTests {
         ) { command in
             withExtendedLifetime(handle) {
                 // Octal numbers for printf, whose backslashes are for read.
-                let text = rule(priority(command)).map { #"\\"# + String($0, radix: 8).padded(3) }.joined()
+                let text = rule(priority(command)).map { #"\\"# + $0.padded(3, radix: 8) }.joined()
                 try? input.write(contentsOf: Data((text + "\n").utf8))
             }
         }
@@ -292,12 +292,6 @@ struct RequesterTests {
             }) != nil {}
             #expect(names == ["ip"] && changes > 0)
         }
-    }
-}
-
-extension String {
-    fileprivate func padded(_ length: Int) -> String {
-        String(repeating: "0", count: max(0, length - count)) + self
     }
 }
 
