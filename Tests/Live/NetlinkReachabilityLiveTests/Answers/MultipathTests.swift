@@ -71,6 +71,18 @@ struct MultipathTests {
         try host.expect("2001:db8:f::1", .none, "noRoute")
     }
 
+    /// Its address made that of the default path unknown where a rule looks at sources.
+    @Test(.needs(.veth)) func `a dead nexthop gives no packet its source`() throws {
+        let host = try TestNamespace.twoWires()
+        try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
+        try host.ip(
+            "route add default nexthop via 192.0.2.254 dev w0 nexthop via 203.0.113.254 dev w1",
+            "rule add pref 41 from 203.0.113.1 lookup 701")
+        try host.setFarEnd(of: "w0", up: false)
+        let answer = try host.ask(.defaultPath)
+        #expect(answer.interface == "w1" && answer.source == "203.0.113.1", "\(answer)")
+    }
+
     @Test(.needs(.veth)) func `a bound socket uses only the nexthop of its interface`() throws {
         let host = try host()
         for target in ["198.51.100.1", "2001:db8:f::1"] {

@@ -3,6 +3,7 @@
 import Fakes
 import NetlinkReachabilityTestKit
 import RoutingModel
+import SystemSupport
 import Testing
 
 @testable import NetlinkReachability
@@ -231,6 +232,23 @@ struct UpdatesTests {
         (route.type, route.nexthops) = (.prohibit, [])
         let error = try await timeOut("192.0.2.1", change: { network.apply(.route(route, .last)) })
         #expect(error?.reason?.code == .prohibited)
+    }
+
+    @Test func `a condition is asked about other flags, and not about another reason for the same`()
+        async throws
+    {
+        var route = Route.onLink(.documentation)
+        (route.type, route.nexthops) = (.prohibit, [])
+        let asked = Locked<[ReachabilityFlags]>([])
+        let error = try await timeOut(
+            "192.0.2.1",
+            until: { flags in
+                asked.withLock { $0.append(flags) }
+                return false
+            },
+            change: { network.apply(.route(route, .last)) })
+        #expect(error?.reason?.code == .prohibited)
+        #expect(asked.withLock { $0 } == [[]])
     }
 
     @Test func `a time-out of zero has the reason, from one evaluation`() async throws {

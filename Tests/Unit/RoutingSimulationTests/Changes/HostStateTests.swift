@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AddressLiterals
+import Glibc
 import RoutingModel
 import Testing
 
@@ -47,6 +48,13 @@ struct HostStateTests {
         ]) func `abbreviations and orders of words mean the same`(one: String, other: String) throws
     {
         #expect(try HostChange(one).actions == HostChange(other).actions)
+    }
+
+    @Test func `a missing interface is refused before anything else, as ip looks it up first`() throws {
+        let route = "-6 route add 2001:db8:9::/48 tos 0x10 via 2001:db8:0::1 dev"
+        let host = try Self.host()
+        #expect(try Self.errno(of: "\(route) nosuch", on: host) == ENODEV)
+        #expect(try Self.errno(of: "\(route) eth0", on: host) == EINVAL)
     }
 
     @Test func `routes of one metric stand in the kernel's order, and nexthops of IPv6 are joined`() throws {

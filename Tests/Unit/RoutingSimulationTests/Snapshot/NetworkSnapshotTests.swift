@@ -42,6 +42,28 @@ struct NetworkSnapshotTests {
         #expect(host.routeCount == 0)
     }
 
+    @Test func `a removal takes the IPv4 route with its source, and else one of the same nexthop`() throws {
+        let sources = (1...3).map { IPAddress(192, 0, 2, $0) }
+        func change(_ source: IPAddress?) -> NetworkChange {
+            .route("10.0.0.0/8", dev: 2) { $0.preferredSource = source }
+        }
+        var host = makeHost()
+        for source in sources { host.apply(change(source)) }
+        let prefix = try #require(IPPrefix("10.0.0.0/8"))
+        func left() -> [IPAddress?] {
+            host.routes(to: prefix, table: Route.mainTable).map(\.preferredSource)
+        }
+        func remove(_ source: IPAddress?) throws {
+            guard case .route(let route, _) = change(source) else { throw CancellationError() }
+            host.apply(.removedRoute(route))
+        }
+        #expect(left() == sources)
+        try remove(sources[1])
+        #expect(left() == [sources[0], sources[2]])
+        try remove(nil)
+        #expect(left() == [sources[2]])
+    }
+
     @Test func `a nexthop object takes its routes and its place in groups with it`() {
         let nexthops = [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]
         var host = makeHost(

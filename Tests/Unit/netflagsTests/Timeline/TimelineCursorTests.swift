@@ -108,6 +108,21 @@ struct TimelineCursorTests {
         #expect(result.status == 0 && result.output.isEmpty && result.errors.isEmpty)
     }
 
+    @Test func `a span without time is an error with a cursor too`() throws {
+        let nights = try Nights(1)
+        let result = try NetflagsProcess.run(nights.arguments + ["--from", "2031-01-01T00:00:00Z"])
+        #expect(result.status == 2 && result.output.isEmpty)
+        #expect(result.errors.contains("holds no time in the span"), "\(result.errors)")
+    }
+
+    @Test func `a file that is too large for a cursor is refused`() throws {
+        let nights = try Nights(1)
+        let file = try Scratch([])
+        #expect(truncate(file.path, 17 << 20) == 0)
+        let result = try nights.run(cursor: file.path)
+        #expect(result.status == 2 && result.errors.contains("File too large"), "\(result.errors)")
+    }
+
     @Test func `a file that is no cursor is refused`() throws {
         let nights = try Nights(1)
         for text in ["something else\n", "netflags-timeline 1\nsoon 0 - default\n"] {
