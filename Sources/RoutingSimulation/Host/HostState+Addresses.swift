@@ -52,18 +52,30 @@ extension HostState {
         if promoted == nil { for mate in mates where !mate.isPrimary { remove(mate) } }
         // The routes of the others get another source.
         if promoted != nil { for mate in mates { for route in allRoutes(of: mate) { remove(route) } } }
-        let rest = snapshot.addresses(
+        let own = allRoutes(of: address)
+        let destinations = Set(own.map(\.destination))
+        let sharing = snapshot.addresses(
             ofInterface: address.interfaceIndex, family: address.address.family
         )
-        .filter { !$0.isSame(as: address) }
-        let stays = Set(rest.flatMap(allRoutes))
-        for route in allRoutes(of: address) where !stays.contains(route) { remove(route) }
+        .filter { !$0.isSame(as: address) && $0.canHaveRoute(to: destinations) }
+        let stays = Set(sharing.flatMap(allRoutes))
+        for route in own where !stays.contains(route) { remove(route) }
         apply(.removedAddress(address), .address(isLoss: true))
         if var promoted {
             promoted.flags.remove(.secondary)
             apply(.address(promoted), .address(isLoss: false))
             for mate in [promoted] + mates.dropFirst() {
                 for route in ownRoutes(of: mate) { insert(route) }
+            }
+        }
+    }
+
+    /// Removes all addresses of an interface, so that none of their routes stays.
+    mutating func removeAddresses(of index: UInt32) {
+        for family in [IPAddress.Family.v4, .v6] {
+            for address in snapshot.addresses(ofInterface: index, family: family) {
+                for route in allRoutes(of: address) { remove(route) }
+                apply(.removedAddress(address), .address(isLoss: true))
             }
         }
     }
@@ -115,6 +127,14 @@ extension HostState {
 }
 
 extension InterfaceAddress {
+    /// Whether one of the routes that the kernel makes for the address can have one of some destinations.
+    fileprivate func canHaveRoute(to destinations: Set<IPPrefix>) -> Bool {
+        let whole = address.family == .v4 ? 32 : 128
+        let ends = [address, subnet?.address, subnet?.lastAddress].compactMap(\.self)
+        return subnet.map(destinations.contains) == true
+            || ends.contains { IPPrefix($0, length: whole).map(destinations.contains) == true }
+    }
+
     package func isSame(as other: InterfaceAddress) -> Bool {
         AddressBook.Key(self) == AddressBook.Key(other)
     }

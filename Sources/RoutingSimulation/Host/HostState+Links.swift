@@ -159,8 +159,7 @@ extension HostState {
 
     private mutating func remove(_ index: UInt32) {
         if interfaces[index]?.isUp == true { setDown(index) }
-        for address in snapshot.addresses(ofInterface: index, family: .v4) { remove(address) }
-        for address in snapshot.addresses(ofInterface: index, family: .v6) { remove(address) }
+        removeAddresses(of: index)
         for port in snapshot.links.ports(of: index).sorted() { setMaster(port, nil) }
         let master = snapshot.links[index]?.master
         interfaces[index] = nil

@@ -31,15 +31,12 @@ package struct AddressBook: Sendable {
         let family: IPAddress.Family
     }
 
-    private struct Entry {
-        /// The addresses that came before have lower numbers.
-        let number: Int
-        var address: InterfaceAddress
-    }
-
-    private var entries: [Key: Entry] = [:]
-    private var byOwner: [Owner: Set<Key>] = [:]
-    private var byAddress: [IPAddress: Set<Key>] = [:]
+    /// The number of each address; those that came before have lower ones.
+    private var numbers: [Key: Int] = [:]
+    private var entries: [Int: InterfaceAddress] = [:]
+    /// Numbers, in their order.
+    private var byOwner: [Owner: [Int]] = [:]
+    private var byAddress: [IPAddress: [Int]] = [:]
     private var nextNumber = 0
     /// The first number of an address that came after the dump.
     ///
@@ -48,7 +45,7 @@ package struct AddressBook: Sendable {
 
     /// All of them.
     var all: [InterfaceAddress] {
-        entries.values.sorted { $0.number < $1.number }.map(\.address)
+        entries.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// Whether there is an address of a family.
@@ -68,12 +65,12 @@ package struct AddressBook: Sendable {
 
     /// Whether an interface has an address.
     func contains(_ address: IPAddress, ofInterface index: UInt32) -> Bool {
-        byAddress[address]?.contains { $0.interface == index } ?? false
+        byAddress[address]?.contains { entries[$0]?.interfaceIndex == index } ?? false
     }
 
     /// The addresses of an interface.
     func addresses(ofInterface index: UInt32, _ family: IPAddress.Family) -> [InterfaceAddress] {
-        ordered(byOwner[Owner(interface: index, family: family)]).map(\.address)
+        (byOwner[Owner(interface: index, family: family)] ?? []).compactMap { entries[$0] }
     }
 
     /// The interface that got an address last: the one that `__ip_dev_find` finds, also while it is down.
@@ -82,22 +79,19 @@ package struct AddressBook: Sendable {
     ///   added within 1/100 s.
     func latestOwners(of address: IPAddress) -> [UInt32] {
         var latest: [InterfaceAddress] = []
-        for next in ordered(byAddress[address]) {
+        for number in byAddress[address] ?? [] {
+            guard let next = entries[number] else { continue }
             if let known = latest.first {
-                if let old = known.created, let new = next.address.created, old != new {
+                if let old = known.created, let new = next.created, old != new {
                     if new < old { continue }
-                } else if next.number < dumpEnd {
-                    latest.append(next.address)
+                } else if number < dumpEnd {
+                    latest.append(next)
                     continue
                 }
             }
-            latest = [next.address]
+            latest = [next]
         }
         return Set(latest.map(\.interfaceIndex)).sorted()
-    }
-
-    private func ordered(_ keys: Set<Key>?) -> [Entry] {
-        (keys ?? []).compactMap { entries[$0] }.sorted { $0.number < $1.number }
     }
 
     /// Says that the addresses so far came in a dump; later ones come in the order in which they are added.
@@ -108,22 +102,30 @@ package struct AddressBook: Sendable {
     /// Inserts an address, or updates it.
     mutating func insert(_ address: InterfaceAddress) {
         let key = Key(address)
-        guard entries[key] == nil else {
-            entries[key]?.address = address
+        if let number = numbers[key] {
+            entries[number] = address
             return
         }
-        entries[key] = Entry(number: nextNumber, address: address)
+        numbers[key] = nextNumber
+        entries[nextNumber] = address
+        byOwner[Owner(interface: key.interface, family: key.address.family), default: []].append(nextNumber)
+        byAddress[key.address, default: []].append(nextNumber)
         nextNumber += 1
-        byOwner[Owner(interface: key.interface, family: key.address.family), default: []].insert(key)
-        byAddress[key.address, default: []].insert(key)
     }
 
     /// Removes an address.
     mutating func remove(_ address: InterfaceAddress) {
         let key = Key(address)
-        guard entries.removeValue(forKey: key) != nil else { return }
-        byOwner.remove(key, at: Owner(interface: key.interface, family: key.address.family))
-        byAddress.remove(key, at: key.address)
+        guard let number = numbers.removeValue(forKey: key) else { return }
+        entries[number] = nil
+        Self.remove(number, from: &byOwner[Owner(interface: key.interface, family: key.address.family)])
+        Self.remove(number, from: &byAddress[key.address])
+    }
+
+    /// Removes a number from an ordered list, and the list with its last number.
+    private static func remove(_ number: Int, from list: inout [Int]?) {
+        guard let place = list?.partitioningIndex(where: { $0 >= number }) else { return }
+        if list?.count == 1 { list = nil } else { list?.remove(at: place) }
     }
 }
 
