@@ -42,8 +42,13 @@ struct Loss {
 
 /// Takes away what the paths to targets use, one thing at a time.
 struct LossSearch {
-    /// The most things that are taken away for a target: a bridge can have as many ports as a recording is long.
-    static let limit = 1_000
+    /// How many of so many things are taken away for a target.
+    ///
+    /// A bridge can have as many ports, and a prefix as many routes, as a recording is long, and each prediction takes
+    /// the longer the more there are.
+    static func limit(_ count: Int) -> Int {
+        count <= 1_000 ? count : 250
+    }
 
     let state: NetworkState
     private let text: DifferenceText
@@ -61,7 +66,7 @@ struct LossSearch {
         func answer(_ state: NetworkState) -> Answer { state.answers(for: [target], options: options)[0] }
         let old = answer(state)
         let parts = Parts(old.report?.findings ?? [], state.host)
-        let losses = parts.found.prefix(Self.limit).map { part in
+        let losses = parts.found.prefix(Self.limit(parts.found.count)).map { part in
             var changed = state
             let new: Answer
             do throws(KernelRefusal) {

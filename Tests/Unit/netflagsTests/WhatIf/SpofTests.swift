@@ -154,4 +154,18 @@ struct SpofTests {
         let row = try #require(result.lines.first { $0.contains("192.0.2.2/24") })
         #expect(row.contains("unknown") && row.contains("promote_secondaries"))
     }
+
+    @Test(.needsNamespace) func `of very many things some are taken away, and the others counted`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.2/24")
+        let others = (0..<1_000).map { "addr add 10.1.\($0 / 250).\($0 % 250 + 1)/32 dev w0" }
+        try host.batch(others + ["route add default via 192.0.2.1"])
+        let result = try host.run([NetflagsProcess.path, "spof", "198.51.100.1"])
+        #expect(result.status == 2)
+        let rows = result.output.split(separator: "\n").filter { $0.hasPrefix("  ") }
+        #expect(rows.count == 250)
+        // The interface, its carrier, the gateway, 1,001 addresses, the route and the rules that look into its table.
+        #expect(result.output.contains(" more things that it uses were not taken away"), "\(rows.count)")
+        #expect(!result.output.contains(" 0 more things"))
+    }
 }
