@@ -6,11 +6,13 @@
 //     DifferentialProbe witness TRIPLES [SEED [TRIPLES-PER-NETWORK]]
 //     DifferentialProbe order SETS [SEED [SETS-PER-NETWORK]]
 //     DifferentialProbe changes CHANGES [SEED]
+//     DifferentialProbe links SETS [SEED]
 //
 // The first form compares RTM_GETROUTE with lookups in a snapshot. The second one compares connect(2) on a socket
 // with the flags, and sockets to public addresses with the default path, its interfaces and its gateways. The third
-// one compares the order of addresses with that of getaddrinfo. The last one predicts changes, makes them with ip(8),
-// and compares the answers about some forty addresses each.
+// one compares the order of addresses with that of getaddrinfo. The fourth one predicts changes, makes them with
+// ip(8), and compares the answers about some forty addresses each. The last one makes, names, ports and deletes
+// interfaces, and compares the answers of the kernel with those of a dump after each change.
 //
 // Network number n of a run has the seed SEED + n. The output is lines of a word and its value: `seed`,
 // `progress`, `undecided`, `exception`, `moved`, `agreed`, or `difference` with a small case and the commands that
@@ -22,12 +24,12 @@ internal import NetlinkRecording
 internal import TestSupport
 
 var words = CommandLine.arguments.dropFirst()
-let mode = ["witness", "order", "changes"].contains(words.first) ? words.removeFirst() : ""
+let mode = ["witness", "order", "changes", "links"].contains(words.first) ? words.removeFirst() : ""
 let numbers = words.map { UInt64($0) }
 guard !numbers.contains(nil), (1...3).contains(numbers.count), let count = numbers[0],
     count <= UInt64(Int.max)
 else {
-    print("usage: DifferentialProbe [witness|order|changes] COUNT [SEED [COUNT-PER-NETWORK]]")
+    print("usage: DifferentialProbe [witness|order|changes|links] COUNT [SEED [COUNT-PER-NETWORK]]")
     exit(2)
 }
 let seed = (numbers.count > 1 ? numbers[1] : nil) ?? UInt64.random(in: 0...UInt64(UInt32.max))
@@ -40,6 +42,9 @@ case "witness":
     exit(run.execute())
 case "changes":
     var run = ChangeRun(seed: seed, changes: Int(count))
+    exit(run.execute())
+case "links":
+    var run = LinkRun(seed: seed, sets: Int(count))
     exit(run.execute())
 case "order":
     var run = OrderRun(seed: seed, sets: Int(count), perNetwork: perNetwork)

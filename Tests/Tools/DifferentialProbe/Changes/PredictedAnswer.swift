@@ -10,9 +10,17 @@ struct PredictedAnswer: Hashable {
     var source: String?
     var isUndecided = false
 
-    init(_ target: String, _ source: NetworkSource) {
+    init(_ text: String, _ source: NetworkSource) {
+        self.init(Result { () throws(ReachabilityError) in try ReachabilityTarget.host(text) }, source)
+    }
+
+    init(_ target: ReachabilityTarget, _ source: NetworkSource) {
+        self.init(.success(target), source)
+    }
+
+    private init(_ target: Result<ReachabilityTarget, ReachabilityError>, _ source: NetworkSource) {
         do throws(ReachabilityError) {
-            let report = try NetworkReachability(target: try .host(target), source: source).blockingReport()
+            let report = try NetworkReachability(target: target.get(), source: source).blockingReport()
             flags = report.flags.letters
             interface = report.interface?.name
             gateway = report.gateway?.description

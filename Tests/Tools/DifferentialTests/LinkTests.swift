@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestNamespaces
+import TestSupport
+import Testing
+
+/// Interfaces that come, go, change their names and lie on each other at random, in networks of their own.
+///
+/// A failure prints the seed and the changes: `DifferentialProbe links 250 SEED` makes that network again.
+@Suite(
+    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
+    .enabled(if: Capability.bridge.blocker == nil, "no bridge: \(Capability.bridge.blocker ?? "")"))
+struct LinkTests {
+    /// A new one with each run, unless LINKS_SEED names one.
+    private static let seed =
+        getenv("LINKS_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
+
+    @Test func `after each change the kernel and a dump of its tables answer the same`() throws {
+        print("interfaces at random: LINKS_SEED=\(Self.seed)")
+        let count = Rounds.of(2_000)
+        let run = try ProbeRun("links \(count) \(Self.seed)")
+        #expect(run.status == 0, "LINKS_SEED=\(Self.seed)\n\(run.output)")
+        #expect(run.count("agreed") == count, "\(run.output)")
+        // Most changes are accepted.
+        #expect(run.count("refused") < count, "\(run.output)")
+    }
+}
