@@ -70,7 +70,8 @@ extension Recorder {
             var wake: RecordingWait.Wake
             repeat {
                 try recordEvents(into: &writer, &wait)
-                wake = try wait.next(events: events?.descriptor ?? -1)
+                wake = try wait.next(events: events?.descriptor ?? -1, until: lifetimes.due)
+                if wake == .timeout { try recordDump(into: &writer) }
                 if wake == .hangUp { throw ReachabilityError(writer.brokenPipe) }
                 if case .resumed(let duration) = wake { try recordSleep(duration, into: &writer) }
             } while wake != .stop

@@ -36,7 +36,7 @@ extension Recorder {
         while true {
             let wake = try wait.next(
                 events: firstError == nil ? events?.descriptor ?? -1 : -1,
-                until: firstError == nil ? rotation.syncDue : retry
+                until: firstError == nil ? [rotation.syncDue, lifetimes.due].compactMap(\.self).min() : retry
             )
             if wake == .stop { break }
             do {
@@ -80,7 +80,11 @@ extension Recorder {
             if try recordEvents(into: &rotation, &wait), rotation.isFull {
                 try beginFile(&rotation, .continued)
             }
-        case .timeout: try attempt { () throws(RecordingError) in try rotation.sync() }
+        case .timeout:
+            if let due = lifetimes.due, due <= .now {
+                try rotation.isFull ? beginFile(&rotation, .continued) : recordDump(into: &rotation)
+            }
+            try attempt { () throws(RecordingError) in try rotation.sync() }
         case .resumed(let duration): try recordSleep(duration, into: &rotation)
         case .stop, .hangUp: break
         }

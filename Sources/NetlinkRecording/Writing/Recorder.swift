@@ -33,6 +33,8 @@ package struct Recorder: ~Copyable {
     var hasLost = false
     /// The clock of the time stamps.
     var clock: RecorderClock
+    /// When routers may have prolonged routes.
+    var lifetimes = LifetimeSchedule()
     /// Finds out who the ports of notifications stand for.
     private var ports = PortLookup()
     /// Why not all groups of notifications were joined; `nil` when they were.
@@ -70,6 +72,7 @@ package struct Recorder: ~Copyable {
     package mutating func takeSnapshot(
         _ drop: ([UInt8]) -> Void = { _ in }
     ) throws(ReachabilityError) -> RecordedSnapshot {
+        lifetimes.dumpBegins()
         var tables = RecordedTable.all
         var stale = Set(tables.indices)
         for attempt in 0..<Self.attempts where !stale.isEmpty {
@@ -89,6 +92,10 @@ package struct Recorder: ~Copyable {
             if case .missing = tables[index].state { continue }
             tables[index].state = .changing
         }
+        for table in tables {
+            table.forEachMessage { lifetimes.note($0, at: .now) }
+        }
+        lifetimes.dumpEnded(bytes: tables.reduce(0) { $0 + $1.messages.count }, at: .now)
         return RecordedSnapshot(
             clock: clock.reading,
             wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
@@ -134,6 +141,8 @@ package struct Recorder: ~Copyable {
         guard events != nil else { return .empty }
         var isOverrun = false
         var ports: Set<UInt32> = []
+        var lifetimes = lifetimes
+        defer { self.lifetimes = lifetimes }
         let begin = pending.count
         // Not before the queue is empty, as a lookup takes its time, and ahead of the changes that were asked for.
         defer { if !isOverrun { statePorts(ports, at: begin) } }
@@ -144,6 +153,7 @@ package struct Recorder: ~Copyable {
                 batch.appendTimeStamp(now)
                 batch.appendPadded(message.bytes)
                 if message.port != 0 { ports.insert(message.port) }
+                lifetimes.note(message, at: .now)
                 look(message)
             }
             switch reading {

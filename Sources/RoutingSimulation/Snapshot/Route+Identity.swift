@@ -4,7 +4,12 @@ package import RoutingModel
 
 extension Route {
     /// Whether router advertisements can prolong the lifetime, which no notification shows (RTPROT_KERNEL, RTPROT_RA).
-    package var mayBeProlonged: Bool { origin == Self.kernelOrigin || origin == 9 }
+    package var mayBeProlonged: Bool { Self.mayBeProlonged(origin: origin) }
+
+    /// Whether routes of an origin can be a router's.
+    package static func mayBeProlonged(origin: UInt8) -> Bool {
+        origin == kernelOrigin || origin == 9
+    }
 
     /// The route without its state and lifetime.
     package var identity: Route {

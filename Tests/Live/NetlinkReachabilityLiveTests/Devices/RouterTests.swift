@@ -109,6 +109,28 @@ struct RouterTests {
         try network.expect(["2001:db8:f::1": Self.isRouted, "default": Self.isRouted])
     }
 
+    /// It was undecided from the end of the first lifetime on.
+    @Test func `a recording of a router that goes on advertising itself is never undecided`() throws {
+        let host = try TestNamespace()
+        let router = try Self.router(of: host, on: "w0")
+        let folder = try host.shell("mktemp -d").split(separator: "\n")[0]
+        defer { _ = try? host.shell("rm -r \(folder)") }
+        let netflags = try TestNamespace.program("netflags")
+        // A dump of this network is due a second before the end, and at most every three seconds.
+        try router.command(["advertise", "w0-far", "5"])
+        try host.wait(until: "the router is there") { try Self.defaultRoute(of: host) }
+        try host.shell(
+            "{ \(netflags) record --events --duration 6 \(folder)/night; echo done; }"
+                + " >\(folder)/output 2>&1 &")
+        try host.wait(until: "the recorder has ended") {
+            try router.command(["advertise", "w0-far", "5"])
+            return try host.shell("sleep 0.5; cat \(folder)/output").contains("done")
+        }
+        let rows = try host.shell("\(netflags) timeline --json \(folder)/night 2001:db8:f::1").split(
+            separator: "\n")
+        #expect(rows.count == 1 && rows[0].contains(#""reachable":true"#), "\(rows)")
+    }
+
     @Test func `of two routers the preferred one is the gateway, until it withdraws`() throws {
         let host = try TestNamespace()
         let first = try Self.router(of: host, on: "w0")
