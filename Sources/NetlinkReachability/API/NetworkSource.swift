@@ -211,6 +211,19 @@ extension NetworkSource {
                 })
         }
     }
+
+    /// Makes a full report on a target.
+    ///
+    /// - Returns: The report, and the entries of the kernel's tables that its findings have.
+    package func explained(
+        _ target: ReachabilityTarget,
+        options: ReachabilityOptions
+    ) throws(ReachabilityError) -> (report: ReachabilityReport, entries: [Route]) {
+        var batch = EvaluationBatch(facts)
+        batch.add(target, options, .full)
+        batch.run()
+        return (try batch.report(0, on: target, options), try batch.entries(0))
+    }
 }
 
 extension NetworkSource {

@@ -50,8 +50,6 @@ package struct Evaluation: Hashable, Sendable {
         ///
         /// The two halves of the IPv4 default path are one evaluation unless they differ.
         package var all: [Evaluation] = []
-        /// The names of the interfaces of the nexthops; empty below ``QueryDetail/full``.
-        var interfaceNames: [UInt32: String] = [:]
         /// What became of the packet that the route puts around this one.
         var outerReason: ReachabilityReason?
         /// The reason when no query was asked.
@@ -87,8 +85,6 @@ package struct Evaluation: Hashable, Sendable {
     package var answer: RouteAnswer? { basis.value.answer }
     /// See ``Basis/sourceAddress``.
     package var sourceAddress: IPAddress? { basis.value.sourceAddress }
-    /// See ``Basis/interfaceNames``.
-    var interfaceNames: [UInt32: String] { basis.value.interfaceNames }
     /// See ``Basis/all``.
     package var all: [Evaluation] { basis.value.all }
     /// The flags.

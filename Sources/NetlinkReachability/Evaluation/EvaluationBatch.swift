@@ -290,7 +290,6 @@ extension EvaluationBatch {
             answer: answer,
             sourceAddress: judged.verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
             all: all,
-            interfaceNames: interfaceNames(of: answer, lookup.detail),
             outerReason: outer(of: lookup)?.reason
         )
         let facts = judged.verdict.nexthop.flatMap {
@@ -299,12 +298,9 @@ extension EvaluationBatch {
         return Evaluation(judged.verdict, facts, basis)
     }
 
-    private func interfaceNames(of answer: RouteAnswer, _ detail: QueryDetail) -> [UInt32: String] {
-        guard detail == .full else { return [:] }
-        return answer.nexthops.reduce(into: [:]) { names, nexthop in
-            let index = nexthop.interfaceIndex
-            names[index] = interfaces.facts(aboutInterface: index, detail)?.name
-        }
+    /// The name of an interface that a full answer goes through; `nil` when it is gone.
+    func name(ofInterface index: UInt32) -> String? {
+        interfaces.facts(aboutInterface: index, .full)?.name
     }
 
     /// The interface that the local table has the local IPv4 address of a target for.

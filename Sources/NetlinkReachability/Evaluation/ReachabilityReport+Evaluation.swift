@@ -12,7 +12,13 @@ extension EvaluationBatch {
         let evaluation = try evaluation(index)
         let local = if case .pair(let own, _) = target.kind { own } else { options.localAddress }
         return ReachabilityReport(
-            target, evaluation, connectResult: try connectResult(of: evaluation, from: local))
+            target, evaluation, connectResult: try connectResult(of: evaluation, from: local),
+            name: { name(ofInterface: $0) })
+    }
+
+    /// The entries of the kernel's tables that the findings of a report have.
+    func entries(_ index: Int) throws(ReachabilityError) -> [Route] {
+        try evaluation(index).all.compactMap { $0.answer?.entry }
     }
 
     /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown,
@@ -33,7 +39,8 @@ extension ReachabilityReport {
     fileprivate init(
         _ target: ReachabilityTarget,
         _ evaluation: Evaluation,
-        connectResult: ConnectResult?
+        connectResult: ConnectResult?,
+        name: (UInt32) -> String?
     ) {
         self.init(
             target: target,
@@ -41,12 +48,12 @@ extension ReachabilityReport {
             reason: evaluation.reason,
             // The address that stands for the default path is not the caller's.
             address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
-            route: (evaluation.answer?.entry).map(NetworkRoute.init),
+            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) },
             interface: evaluation.facts.map(NetworkInterface.init),
             gateway: evaluation.gateway,
             sourceAddress: evaluation.sourceAddress,
             connectResult: connectResult,
-            findings: evaluation.all.map(Finding.init)
+            findings: evaluation.all.map { Finding($0, name: name) }
         )
     }
 }
@@ -57,7 +64,7 @@ extension ReachabilityReport.Detail {
 }
 
 extension ReachabilityReport.Finding {
-    fileprivate init(_ evaluation: Evaluation) {
+    fileprivate init(_ evaluation: Evaluation, name: (UInt32) -> String?) {
         let rejection: RouteRejection? =
             if case .rejected(let given)? = evaluation.answer { given } else { nil }
         self.init(
@@ -66,10 +73,8 @@ extension ReachabilityReport.Finding {
             reason: evaluation.reason,
             kernelError: rejection?.rawValue,
             interface: evaluation.facts.map(NetworkInterface.init),
-            route: evaluation.answer?.entry,
-            nexthop: evaluation.nexthop,
-            link: evaluation.facts?.link,
-            interfaceNames: evaluation.interfaceNames
+            interfaceState: (evaluation.facts?.link).map(NetworkInterface.State.init),
+            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) }
         )
     }
 }

@@ -90,41 +90,31 @@ extension ByteBuffer {
         member("reason", finding.reason.description)
         member("kernelError", object: finding.kernelError) { $1.error($0) }
         member("route", object: finding.route) { $1.members($0) }
-        member("interface", object: finding.link) { $1.members($0, finding.interface?.type) }
+        member("interface", object: finding.interface) { $1.members($0, finding.interfaceState) }
     }
 
-    private mutating func members(_ route: Route) {
+    private mutating func members(_ route: NetworkRoute) {
         member("prefix", route.destination.description)
-        member("type", route.type.description)
+        member("type", route.type)
         member("table", route.table)
-        member("metric", route.priority)
-        member("nexthopID", route.nexthopID)
+        member("metric", route.metric)
+        member("nexthopID", route.nexthopID ?? 0)
         member("nexthops", objects: route.nexthops) { nexthop, json in
-            json.member("interfaceIndex", nexthop.interfaceIndex)
+            json.member("interfaceIndex", nexthop.interfaceIndex ?? 0)
             json.member("gateway", nexthop.gateway)
-            json.member("encapsulation", nexthop.encapsulation?.value.description)
+            json.member("encapsulation", nexthop.encapsulation)
             json.member("weight", nexthop.weight)
             json.member("flags", nexthop.flags.words)
         }
     }
 
-    private mutating func members(_ link: Link, _ type: NetworkInterface.InterfaceType?) {
-        member("name", link.name)
-        member("index", link.index)
-        member("type", type?.rawValue)
-        member("kind", link.kind.isEmpty ? nil : link.kind)
-        member("up", link.flags.contains(.up))
-        member("lowerUp", link.flags.contains(.lowerUp))
-        member("operationalState", link.operationalState.description)
-    }
-}
-
-extension NexthopFlags {
-    /// The words that `ip route` uses, in bit order.
-    var words: [String] {
-        let named: [(NexthopFlags, String)] = [
-            (.dead, "dead"), (.onLink, "onlink"), (.linkDown, "linkdown"), (.unresolved, "unresolved"),
-        ]
-        return named.filter { contains($0.0) }.map(\.1)
+    private mutating func members(_ interface: NetworkInterface, _ state: NetworkInterface.State?) {
+        member("name", interface.name)
+        member("index", interface.index)
+        member("type", interface.type.rawValue)
+        member("kind", state?.kind)
+        member("up", state?.isUp)
+        member("lowerUp", state?.isLowerUp)
+        member("operationalState", state?.operationalState)
     }
 }

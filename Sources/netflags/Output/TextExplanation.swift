@@ -18,38 +18,22 @@ enum TextExplanation {
         }
         if let route = finding.route {
             line("route", words(route), to: &buffer)
-            for nexthop in route.nexthops { line("nexthop", words(nexthop, finding), to: &buffer) }
+            for nexthop in route.nexthops { line("nexthop", nexthop.description, to: &buffer) }
         }
-        if let link = finding.link { line("interface", words(link, finding.interface), to: &buffer) }
+        if let interface = finding.interface, let state = finding.interfaceState {
+            let words = "\(interface.name): index \(interface.index), \(interface.type), \(state)"
+            line("interface", words, to: &buffer)
+        }
     }
 
     private static func line(_ label: String, _ text: String, to buffer: inout ByteBuffer) {
         buffer.line(label, text, margin: 4, indentation: 14)
     }
 
-    private static func words(_ route: Route) -> String {
+    private static func words(_ route: NetworkRoute) -> String {
         var words = "\(route.type) \(route.destination) in table \(Route.tableName(route.table))"
-        words += ", metric \(route.priority)"
-        if route.nexthopID != 0 { words += ", nexthop id \(route.nexthopID)" }
+        words += ", metric \(route.metric)"
+        if let id = route.nexthopID { words += ", nexthop id \(id)" }
         return words
-    }
-
-    private static func words(_ nexthop: Nexthop, _ finding: ReachabilityReport.Finding) -> String {
-        let index = nexthop.interfaceIndex
-        var words = "on \(finding.interfaceNames[index] ?? "interface \(index)")"
-        if let gateway = nexthop.gateway { words = "via \(gateway) " + words }
-        if let encapsulation = nexthop.encapsulation?.value { words = "encap \(encapsulation) " + words }
-        if nexthop.weight != 1 { words += ", weight \(nexthop.weight)" }
-        for flag in nexthop.flags.words { words += ", \(flag)" }
-        return words
-    }
-
-    private static func words(_ link: Link, _ interface: NetworkInterface?) -> String {
-        var words = "\(link.name): index \(link.index)"
-        if let interface { words += ", \(interface.type.rawValue)" }
-        if !link.kind.isEmpty { words += ", kind \(link.kind)" }
-        words += link.flags.contains(.up) ? ", up" : ", not up"
-        words += link.flags.contains(.lowerUp) ? ", lower-up" : ", not lower-up"
-        return words + ", operstate \(link.operationalState)"
     }
 }

@@ -63,16 +63,18 @@ struct LossSearch {
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
     ) -> (answer: Answer, losses: [Loss], omitted: Int) {
-        func answer(_ state: NetworkState) -> Answer { state.answers(for: [target], options: options)[0] }
-        let old = answer(state)
-        let parts = Parts(old.report?.findings ?? [], state.host)
+        let explained = Result { () throws(ReachabilityError) in
+            try state.source.explained(target, options: options)
+        }
+        let old = explained.map(\.report)
+        let parts = Parts((try? explained.get())?.entries ?? [], state.host)
         let losses = parts.found.prefix(Self.limit(parts.found.count)).map { part in
             var changed = state
             let new: Answer
             do throws(KernelRefusal) {
                 try part.remove(from: &changed.host)
                 try changed.host.checkPorts(since: state.host)
-                new = answer(changed)
+                new = changed.answers(for: [target], options: options)[0]
             } catch {
                 new = .failure(
                     ReachabilityError(.undecided, operation: "take it away", message: error.message))
@@ -115,8 +117,8 @@ extension Answer {
     }
 
     /// The nexthops of the routes that have more than one.
-    private var several: [Nexthop] {
-        let findings = (try? get())?.findings ?? []
+    private var several: [NetworkRoute.Nexthop] {
+        let findings = report?.findings ?? []
         return Array(findings.compactMap(\.route?.nexthops).filter { $0.count > 1 }.joined())
     }
 }
@@ -161,8 +163,8 @@ private struct Parts {
     private(set) var found: [Part] = []
     private var known: Set<Part> = []
 
-    init(_ findings: [ReachabilityReport.Finding], _ host: HostState) {
-        for case let route? in findings.map(\.route) {
+    init(_ routes: [Route], _ host: HostState) {
+        for route in routes {
             add(.route(route))
             for nexthop in route.nexthops { add(nexthop, host, route.destination.family) }
             for rule in host.routing.snapshot.rules

@@ -50,6 +50,42 @@ public struct NetworkInterface: Hashable, Sendable, Codable, Identifiable {
     public var id: UInt32 { index }
 }
 
+extension NetworkInterface {
+    /// The state of an interface, as `ip -details link` lists it.
+    public struct State: Hashable, Sendable, Codable {
+        /// The kind of a virtual interface, such as `vlan` or `wireguard`; `nil` if the driver names none.
+        ///
+        /// The kernel's counterpart is `IFLA_INFO_KIND`.
+        public let kind: String?
+        /// Whether the administrator has set the interface up (`IFF_UP`).
+        public let isUp: Bool
+        /// Whether the interface has a carrier (`IFF_LOWER_UP`).
+        public let isLowerUp: Bool
+        /// The state of RFC 2863 in the words of ip-link(8), in lower case, such as `up` or `dormant`.
+        ///
+        /// Interfaces whose driver does not report it, such as the loopback interface, have `unknown` while they work.
+        /// The kernel's counterpart is `IFLA_OPERSTATE`.
+        public let operationalState: String
+    }
+}
+
+extension NetworkInterface.State: CustomStringConvertible {
+    /// One line: `kind vlan, up, not lower-up, operstate down`.
+    public var description: String {
+        (kind.map { "kind \($0), " } ?? "")
+            + "\(isUp ? "up" : "not up"), \(isLowerUp ? "lower-up" : "not lower-up"), operstate \(operationalState)"
+    }
+
+    init(_ link: Link) {
+        self.init(
+            kind: link.kind.isEmpty ? nil : link.kind,
+            isUp: link.flags.contains(.up),
+            isLowerUp: link.flags.contains(.lowerUp),
+            operationalState: link.operationalState.description
+        )
+    }
+}
+
 extension NetworkInterface: CustomStringConvertible {
     /// The name and the type, such as `eth0 (wiredEthernet)`.
     public var description: String {

@@ -8,6 +8,10 @@ package import RoutingModel
 public struct NetworkRoute: Hashable, Sendable, Codable {
     /// The addresses that the entry is for; `IPPrefix.allV4` or `IPPrefix.allV6` for a default route.
     public let destination: IPPrefix
+    /// What happens to packets, in the words of ip-route(8), such as `unicast`, `local` or `blackhole`.
+    ///
+    /// The kernel's counterpart is `rtm_type`.
+    public let type: String
     /// The number of the routing table; 254 is `main`, 255 is `local`.
     ///
     /// The kernel's counterpart is `RTA_TABLE`.
@@ -16,22 +20,127 @@ public struct NetworkRoute: Hashable, Sendable, Codable {
     ///
     /// The kernel's counterpart is `RTA_PRIORITY`.
     public let metric: UInt32
+    /// The id of the nexthop object that the entry refers to; `nil` for none.
+    ///
+    /// The kernel's counterpart is `RTA_NH_ID`.
+    public let nexthopID: UInt32?
+    /// Where packets can go: several for a multipath route, none for a route that refuses packets.
+    public let nexthops: [Nexthop]
 
-    /// Creates an entry from its parts.
-    public init(destination: IPPrefix, table: UInt32, metric: UInt32) {
-        self.destination = destination
-        self.table = table
-        self.metric = metric
-    }
-
-    package init(_ route: Route) {
-        self.init(destination: route.destination, table: route.table, metric: route.priority)
+    /// Where packets go that take an entry: out of an interface, to a gateway or to the destination itself.
+    ///
+    /// The kernel's counterparts are `RTA_OIF` with `RTA_GATEWAY` or `RTA_VIA`, and an element of `RTA_MULTIPATH`.
+    public struct Nexthop: Hashable, Sendable, Codable {
+        /// The index of the outgoing interface; `nil` if the kernel names none.
+        public let interfaceIndex: UInt32?
+        /// The name of the outgoing interface; `nil` if there is none with the index.
+        public let interfaceName: String?
+        /// The gateway; `nil` if the destination is on the link.
+        ///
+        /// It can be an IPv6 address in an IPv4 route (RFC 5549).
+        public let gateway: IPAddress?
+        /// What is put around packets, in the words of ip-route(8), such as `seg6 to 2001:db8::9`; `nil` for nothing.
+        public let encapsulation: String?
+        /// The share of the traffic that the nexthop gets among several, from 1.
+        public let weight: UInt16
+        /// The state, and how the gateway is used.
+        public let flags: Flags
     }
 }
 
+extension NetworkRoute.Nexthop {
+    /// The state of a nexthop: the `RTNH_F` bits of `linux/rtnetlink.h`.
+    public struct Flags: OptionSet, Hashable, Sendable, Codable {
+        /// The kernel's bits; unknown ones are kept.
+        public let rawValue: UInt8
+
+        /// Creates a set from the kernel's bits.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        private init(_ flags: NexthopFlags) {
+            self.init(rawValue: flags.rawValue)
+        }
+
+        /// Packets do not take the nexthop.
+        public static let dead = Flags(.dead)
+        /// The gateway counts as on the link, regardless of the addresses.
+        public static let onLink = Flags(.onLink)
+        /// The interface has no carrier; packets still take the nexthop, unless the host ignores such routes.
+        public static let linkDown = Flags(.linkDown)
+        /// The neighbour did not answer.
+        public static let unresolved = Flags(.unresolved)
+
+        /// The words of ip-route(8), in the order of the bits.
+        package var words: [String] {
+            let named: [(Flags, String)] = [
+                (.dead, "dead"), (.onLink, "onlink"), (.linkDown, "linkdown"), (.unresolved, "unresolved"),
+            ]
+            return named.filter { contains($0.0) }.map(\.1)
+        }
+    }
+}
+
+// MARK: - Text
+
 extension NetworkRoute: CustomStringConvertible {
     /// The entry as `ip route` orders its words: `default table 254 metric 100`.
+    ///
+    /// The type comes first, unless it is `unicast`.
     public var description: String {
-        "\(destination.isDefault ? "default" : destination.description) table \(table) metric \(metric)"
+        let words =
+            "\(destination.isDefault ? "default" : destination.description) table \(table) metric \(metric)"
+        return type == RouteType.unicast.description ? words : "\(type) \(words)"
+    }
+}
+
+extension NetworkRoute.Nexthop: CustomStringConvertible {
+    /// The nexthop in words: `via 192.0.2.1 on eth0, weight 2, linkdown`.
+    public var description: String {
+        var words = encapsulation.map { ["encap \($0)"] } ?? []
+        if let gateway { words.append("via \(gateway)") }
+        if let interfaceIndex { words.append("on \(interfaceName ?? "interface \(interfaceIndex)")") }
+        let states = (weight == 1 ? [] : ["weight \(weight)"]) + flags.words
+        return ([words.joined(separator: " ")] + states).joined(separator: ", ")
+    }
+}
+
+extension NetworkRoute.Nexthop.Flags: CustomStringConvertible {
+    /// The words of ip-route(8), such as `onlink linkdown`.
+    public var description: String { words.joined(separator: " ") }
+}
+
+// MARK: - From the kernel's values
+
+extension NetworkRoute {
+    /// Creates an entry from the kernel's.
+    ///
+    /// - Parameters:
+    ///   - route: The kernel's entry.
+    ///   - name: Returns the name of the interface with an index.
+    package init(_ route: Route, name: (UInt32) -> String?) {
+        self.init(
+            destination: route.destination,
+            type: route.type.description,
+            table: route.table,
+            metric: route.priority,
+            nexthopID: route.nexthopID == 0 ? nil : route.nexthopID,
+            nexthops: route.nexthops.map { Nexthop($0, name) }
+        )
+    }
+}
+
+extension NetworkRoute.Nexthop {
+    fileprivate init(_ nexthop: RoutingModel.Nexthop, _ name: (UInt32) -> String?) {
+        let index = nexthop.interfaceIndex == 0 ? nil : nexthop.interfaceIndex
+        self.init(
+            interfaceIndex: index,
+            interfaceName: index.flatMap(name),
+            gateway: nexthop.gateway,
+            encapsulation: nexthop.encapsulation?.value.description,
+            weight: nexthop.weight,
+            flags: Flags(rawValue: nexthop.flags.rawValue)
+        )
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import RoutingModel
+internal import RoutingModel
 
 /// The flags of a target, and the facts that led to them.
 ///
@@ -71,7 +71,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     }
 
     /// The result for one address.
-    public struct Finding: Sendable {
+    public struct Finding: Hashable, Sendable, Codable {
         /// The address.
         public let address: IPAddress
         /// Its flags.
@@ -82,14 +82,10 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         public let kernelError: Int32?
         /// The interface that decided, with its type; `nil` if there is none.
         public let interface: NetworkInterface?
-        /// The kernel's route, with all its nexthops; `nil` if there is none, and in a decoded report.
-        package private(set) var route: Route?
-        /// The nexthop that decided; `nil` if there is none, and in a decoded report.
-        package private(set) var nexthop: Nexthop?
-        /// The nexthop's interface as the kernel describes it; `nil` if there is none, and in a decoded report.
-        package private(set) var link: Link?
-        /// The names of the interfaces of the route's nexthops, by index; empty in a decoded report.
-        package private(set) var interfaceNames: [UInt32: String] = [:]
+        /// The state of ``interface``; `nil` if there is none.
+        public let interfaceState: NetworkInterface.State?
+        /// The route that decided, with all its nexthops; `nil` if there is none.
+        public let route: NetworkRoute?
     }
 }
 
@@ -160,28 +156,6 @@ extension ReachabilityReport.ConnectResult: CustomStringConvertible {
 }
 
 // MARK: - Findings
-
-extension ReachabilityReport.Finding: Hashable, Codable {
-    /// The public properties, which alone are coded.
-    private enum CodingKeys: String, CodingKey {
-        case address, flags, reason, kernelError, interface
-    }
-
-    /// Whether the public properties are equal.
-    public static func == (left: Self, right: Self) -> Bool {
-        left.address == right.address && left.flags == right.flags && left.reason == right.reason
-            && left.kernelError == right.kernelError && left.interface == right.interface
-    }
-
-    /// Hashes the public properties.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(address)
-        hasher.combine(flags)
-        hasher.combine(reason)
-        hasher.combine(kernelError)
-        hasher.combine(interface)
-    }
-}
 
 extension ReachabilityReport.Finding: CustomStringConvertible {
     /// One line: the address, the flags' letters and the reason.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
 import Fakes
 import Foundation
 import NetlinkReachability
@@ -116,8 +117,39 @@ struct CodingTests {
         #expect(report.findings.map(\.description) == [report.description])
         #expect(report.interface?.description == "eth0 (wiredEthernet)")
         #expect(report.interface?.id == 2)
-        let route = NetworkRoute(destination: .allV4, table: 254, metric: 100)
-        #expect(route.description == "default table 254 metric 100")
+    }
+
+    @Test(arguments: [
+        (Route(destination: .allV4, priority: 100), "default table 254 metric 100"),
+        (Route(destination: "10.0.0.0/8", type: .blackhole), "blackhole 10.0.0.0/8 table 254 metric 0"),
+    ])
+    func `a route describes itself in the order of ip`(route: Route, words: String) {
+        #expect(NetworkRoute(route, name: { _ in nil }).description == words)
+    }
+
+    @Test func `a nexthop has what the kernel says of it, in one line`() throws {
+        let nexthop = Nexthop(
+            interfaceIndex: 2, gateway: gateway, weight: 3, flags: [.linkDown, .onLink],
+            encapsulation: Encapsulation(.seg6, to: "2001:db8::9"))
+        let plain = Nexthop(interfaceIndex: 3)
+        let route = NetworkRoute(Route(destination: .allV4, nexthops: [nexthop, plain], nexthopID: 7)) {
+            $0 == 2 ? "eth0" : nil
+        }
+        #expect(
+            route.nexthops.map(\.description) == [
+                "encap seg6 to 2001:db8::9 via 192.0.2.1 on eth0, weight 3, onlink, linkdown",
+                "on interface 3",
+            ])
+        #expect(route.nexthops.map(\.interfaceName) == ["eth0", nil])
+        #expect(route.nexthopID == 7)
+        #expect(try roundTrip(route) == route)
+    }
+
+    @Test func `the flags of a nexthop keep bits without a name`() throws {
+        let flags = NetworkRoute.Nexthop.Flags(rawValue: 0x51)
+        #expect(try roundTrip(flags) == flags)
+        #expect(flags.contains([.dead, .linkDown]) && !flags.contains(.unresolved))
+        #expect(flags.description == "dead linkdown")
     }
 
     @Test func `options describe what differs from the defaults`() {
