@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import SystemSupport
+
 /// An observation of one query or of many, which ends when it is cancelled or released.
 ///
 /// ```swift
@@ -37,11 +39,18 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     ///
     /// In this order no change is lost: the monitor evaluates again as soon as the observation begins.
     ///
+    /// - Parameters:
+    ///   - queries: The queries.
+    ///   - sink: Where their results go.
+    ///   - monitor: The monitor.
+    ///   - begun: Set to this observation before there is a result.
+    ///   - deadline: When the observation expires; `nil` for never.
     /// - Throws: `ReachabilityError` if the monitor cannot run; nothing is registered then.
     init(
         _ queries: [NetworkQuery<Value>],
         _ sink: ObservationSink<Value>,
         _ monitor: SharedMonitor,
+        _ begun: WeakObservation<Value>? = nil,
         until deadline: MonitorInstant? = nil
     ) throws(ReachabilityError) {
         let registrations = try queries.map { (_) throws(ReachabilityError) in try monitor.join() }
@@ -49,14 +58,16 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         self.monitor = monitor
         first = registrations.first?.id
         others = registrations.dropFirst().map(\.id)
+        begun?.observation = self
         sink.offerFirst(of: queries, monitor)
         for (index, (query, registration)) in zip(queries, registrations).enumerated() {
             if let event = query.evaluation.kind.event {
-                registration.mailbox.post(
-                    .listen(registration.id) {
-                        sink.offer(.success(event($0)), index)
-                        sink.deliver()
-                    })
+                let receive: @Sendable (NetworkEvent) -> Void = {
+                    sink.offer(.success(event($0)), index)
+                    sink.deliver()
+                }
+                let listener = EventListener(receive: receive, sink: sink)
+                registration.mailbox.post(.listen(registration.id, listener, deadline))
             } else {
                 let observation = Observation(query, sink, index)
                 registration.mailbox.post(.add(registration.id, observation, deadline))
@@ -93,6 +104,21 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         guard sink.close(waits: waits) else { return }
         if let first { monitor.leave(first) }
         for id in others { monitor.leave(id) }
+    }
+}
+
+/// The observation that a handler is called with, and does not keep.
+final class WeakObservation<Value: Sendable>: Sendable {
+    private struct Place {
+        weak var observation: NetworkObservation<Value>?
+    }
+
+    private let place = Locked(Place())
+
+    /// `nil` before it has begun, and after it was released.
+    var observation: NetworkObservation<Value>? {
+        get { place.withLock { $0.observation } }
+        set { place.withLock { $0.observation = newValue } }
     }
 }
 

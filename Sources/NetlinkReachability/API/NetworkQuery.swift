@@ -47,6 +47,15 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
     var observed: ObservedQuery<Value> {
         ObservedQuery(kind: evaluation.kind, object: object)
     }
+
+    /// Answers from facts, in a batch of its own.
+    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Value {
+        let kind = evaluation.kind
+        var batch = EvaluationBatch(facts)
+        kind.plan(object, &batch)
+        batch.run()
+        return try kind.answer(object, &batch, 0..<batch.count)
+    }
 }
 
 extension NetworkQuery: CustomStringConvertible {

@@ -51,6 +51,27 @@ extension NetworkReachability {
         try source.observe(value.query(subject), on: delivery, initial: initial, handler)
     }
 
+    /// Calls a handler that can end its observation with the current flags or report, and then whenever they change.
+    ///
+    /// - Parameters:
+    ///   - value: What the handler is called with, and what counts as a change of it.
+    ///   - delivery: Where the handler is called.
+    ///   - initial: What happens to the current value.
+    ///   - handler: Called with the observation, and the value or the reason that there is none.
+    /// - Returns: The observation.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
+    public func observe<Value>(
+        _ value: MonitoredValue<Value>,
+        on delivery: CallbackDelivery = .queue(.global()),
+        initial: InitialValue = .deliver,
+        _ handler:
+            @escaping @Sendable (
+                _ observation: NetworkObservation<Value>, _ result: Result<Value, ReachabilityError>
+            ) -> Void
+    ) throws(ReachabilityError) -> NetworkObservation<Value> {
+        try source.observe(value.query(subject), on: delivery, initial: initial, handler)
+    }
+
     /// Calls a handler on the main actor with the current flags or report, and then whenever they change.
     ///
     /// ```swift

@@ -23,7 +23,8 @@ extension NetworkReachability {
     /// try await reachability.wait { !$0.isNetworkReachable }
     /// ```
     ///
-    /// Returns at once if they meet it already. While evaluations fail, it waits on.
+    /// Returns at once if they meet it already. While evaluations fail, it waits on. ``NetworkSource`` waits for any
+    /// query: ``NetworkSource/wait(for:timeout:until:)``.
     ///
     /// - Parameters:
     ///   - timeout: The longest time to wait; `nil` for no limit. With zero, the target is evaluated once, and a name
@@ -39,48 +40,12 @@ extension NetworkReachability {
         timeout: Duration? = nil,
         until condition: (ReachabilityFlags) -> Bool
     ) async throws -> ReachabilityFlags {
-        try Task.checkCancellation()
-        let deadline = timeout.flatMap { $0 > .zero ? source.monitor.clock.now + $0 : nil }
-        // Without a time to wait, the first answer decides.
-        let isSingle = timeout != nil && deadline == nil
-        var last: Result<ReachabilityReport, ReachabilityError>?
-        if subject.name == nil {
-            last = Result { () throws(ReachabilityError) in try blockingReport(.brief) }
-            if let flags = last?.answer?.flags, condition(flags) { return flags }
-            if isSingle { throw timeOut(after: timeout, last) }
-        }
-        // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
-        let expiry = ReachabilityError(.timedOut, operation: "wait for \(target)")
-        var results = try ObservationIteration(
-            [NetworkQuery(ReportQuery(target: subject, detail: .brief, changes: .report))], source.monitor,
-            skipsFailures: false, until: deadline, expiry: expiry)
-        while let result = await results.next(isolation: #isolation) {
-            if result == .failure(expiry) { throw timeOut(after: timeout, last) }
-            // Another reason for the same flags is for the error alone.
-            if let flags = result.answer?.flags, flags != last?.answer?.flags, condition(flags) {
-                return flags
-            }
-            if isSingle { throw timeOut(after: timeout, result) }
-            last = result
-        }
-        throw CancellationError()
-    }
-
-    /// The error of a wait that ends: of a single evaluation its failure.
-    private func timeOut(
-        after timeout: Duration?,
-        _ last: Result<ReachabilityReport, ReachabilityError>?
-    ) -> ReachabilityError {
-        let limit = timeout ?? .zero
-        var failure: ReachabilityError?
-        if case .failure(let error) = last { failure = error }
-        if limit <= .zero, let failure { return failure }
-        return ReachabilityError(
-            .timedOut,
-            operation: "wait for \(target)",
-            message: "timed out after \(limit): \(ReachabilityReport.sentence(on: "\(target)", last))",
-            underlyingError: failure,
-            detail: last?.answer?.reason
-        )
+        // A report has the reason, which is for the error alone: the condition is asked about other flags.
+        let query = NetworkQuery(ReportQuery(target: subject, detail: .brief, changes: .report))
+        var last: ReachabilityFlags?
+        return try await source.wait(for: query, timeout: timeout) { report in
+            defer { last = report.flags }
+            return report.flags != last && condition(report.flags)
+        }.flags
     }
 }

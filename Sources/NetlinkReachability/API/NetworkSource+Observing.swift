@@ -37,6 +37,42 @@ extension NetworkSource {
         try observe([query], on: delivery, initial: initial) { handler($1) }
     }
 
+    /// Calls a handler that can end its observation with the current value of a query, and then whenever it changes.
+    ///
+    /// ```swift
+    /// let observation = try NetworkSource.kernel.observe(.path()) { observation, result in
+    ///     guard case .success(let path) = result, path.status == .satisfied else { return }
+    ///     observation.cancel()
+    ///     print("online: \(path)")
+    /// }
+    /// ```
+    ///
+    /// The first call can come before this function has returned, so that the handler cannot use what it returns. The
+    /// observation also ends when it is released: the handler does not keep it.
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - delivery: Where the handler is called.
+    ///   - initial: What happens to the current value.
+    ///   - handler: Called with the observation, and the value or the reason that there is none.
+    /// - Returns: The observation.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
+    public func observe<Value>(
+        _ query: NetworkQuery<Value>,
+        on delivery: CallbackDelivery = .queue(.global()),
+        initial: InitialValue = .deliver,
+        _ handler:
+            @escaping @Sendable (
+                _ observation: NetworkObservation<Value>, _ result: Result<Value, ReachabilityError>
+            ) -> Void
+    ) throws(ReachabilityError) -> NetworkObservation<Value> {
+        let begun = WeakObservation<Value>()
+        return try observe([query], on: delivery, initial: initial, begun) { _, result in
+            // Released meanwhile, it has ended.
+            if let observation = begun.observation { handler(observation, result) }
+        }
+    }
+
     /// Calls a handler with the current values of many queries, and then whenever one of them changes.
     ///
     /// ```swift
@@ -62,10 +98,20 @@ extension NetworkSource {
         initial: InitialValue = .deliver,
         _ handler: @escaping @Sendable (_ index: Int, _ result: Result<Value, ReachabilityError>) -> Void
     ) throws(ReachabilityError) -> NetworkObservation<Value> {
+        try observe(queries, on: delivery, initial: initial, nil, handler)
+    }
+
+    private func observe<Value>(
+        _ queries: [NetworkQuery<Value>],
+        on delivery: CallbackDelivery,
+        initial: InitialValue,
+        _ begun: WeakObservation<Value>?,
+        _ handler: @escaping ObservationSink<Value>.Handler
+    ) throws(ReachabilityError) -> NetworkObservation<Value> {
         let selection = ObservationSink<Value>.Selection(skipsFirst: initial == .skip)
         let sink = ObservationSink(
             queries.map(\.observed), .handler(handler, delivery), selection, work: monitor.work)
-        return try NetworkObservation(queries, sink, monitor)
+        return try NetworkObservation(queries, sink, monitor, begun)
     }
 
     /// Calls a handler on the main actor with the current value of a query, and then whenever it changes.

@@ -10,6 +10,8 @@ struct ConnectionQuery: MonitorQuery, Hashable {
 
     var description: String { "status of \(connection)" }
 
+    func reason(_ status: ConnectionStatus) -> ReachabilityReason? { status.reason }
+
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
     func plan(_ batch: inout EvaluationBatch) {

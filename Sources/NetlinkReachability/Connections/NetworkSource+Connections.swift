@@ -10,7 +10,7 @@ extension NetworkSource {
     /// - Returns: The status.
     /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as lost.
     public func status(of connection: NetworkConnection) throws(ReachabilityError) -> ConnectionStatus {
-        try ConnectionQuery(connection: connection).answer(from: facts)
+        try NetworkQuery.status(of: connection).answer(from: facts)
     }
 
     /// Asks what becomes of many connections.

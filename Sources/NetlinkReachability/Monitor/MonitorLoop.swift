@@ -89,13 +89,17 @@ struct MonitorLoop: ~Copyable {
             switch mail {
             case .add(let id, let observation, let deadline):
                 add(observation, id, deadline, now)
-            case .listen(let id, let listener):
+            case .listen(let id, let listener, let deadline):
                 listeners[id] = listener
+                state.deadlines.set(id, to: deadline)
                 watchResolverFiles()
             case .remove(let id):
-                guard listeners.removeValue(forKey: id) == nil else { continue }
-                observations[id] = nil
-                state.remove(id)
+                if listeners.removeValue(forKey: id) != nil {
+                    state.deadlines.set(id, to: nil)
+                } else {
+                    observations[id] = nil
+                    state.remove(id)
+                }
             case .resolved(let id, let generation, let result):
                 state.resolved(id, generation: generation, result, at: now)
             case .evaluateAll:
@@ -199,14 +203,14 @@ struct MonitorLoop: ~Copyable {
     }
 
     private func announce(_ event: NetworkEvent) {
-        for listener in listeners.values { listener(event) }
+        for listener in listeners.values { listener.receive(event) }
     }
 
     // MARK: Actions
 
     private mutating func perform(_ action: MonitorState.Action) {
         switch action {
-        case .expire(let id): observations[id]?.expire()
+        case .expire(let id): (observations[id]?.sink ?? listeners[id]?.sink)?.expire()
         case .resolve(let id, let generation): resolve(id, generation)
         case .lookAtPath: lookAtPath()
         }

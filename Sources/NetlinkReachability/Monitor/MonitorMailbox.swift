@@ -6,8 +6,13 @@ internal import RoutingModel
 internal import Synchronization
 internal import SystemSupport
 
-/// Receives the events of a monitor, on its thread.
-typealias EventListener = @Sendable (NetworkEvent) -> Void
+/// What the monitor's thread does for a query for events.
+struct EventListener: Sendable {
+    /// Receives each event.
+    let receive: @Sendable (NetworkEvent) -> Void
+    /// Where the results go.
+    let sink: any ResultSink
+}
 
 /// Messages from any thread to the monitor's thread.
 final class MonitorMailbox: Sendable {
@@ -15,8 +20,8 @@ final class MonitorMailbox: Sendable {
     enum Mail: Sendable {
         /// Begin an observation, which expires at an instant unless that is `nil`.
         case add(MonitorState.ID, Observation, MonitorInstant?)
-        /// Call this with each event.
-        case listen(MonitorState.ID, EventListener)
+        /// Pass each event to this, until an instant unless that is `nil`.
+        case listen(MonitorState.ID, EventListener, MonitorInstant?)
         /// End an observation, or stop listening.
         case remove(MonitorState.ID)
         /// The resolver has finished a name.

@@ -11,6 +11,12 @@ protocol MonitorQuery<Answer>: Sendable {
     /// Whether the answer depends on which name servers are configured.
     var readsNameservers: Bool { get }
 
+    /// An answer in words.
+    func words(_ answer: Answer) -> String
+    /// What is known of the answer, in one sentence; `nil` for nothing.
+    func sentence(on result: Result<Answer, ReachabilityError>?) -> String
+    /// Why the answer is as it is; `nil` if it has no reason.
+    func reason(_ answer: Answer) -> ReachabilityReason?
     /// Whether two answers are equal in what counts as a change: the second one is not delivered then.
     func areSame(_ one: Answer, _ other: Answer) -> Bool
     /// Adds the targets that the answer needs to a batch.
@@ -29,13 +35,17 @@ extension MonitorQuery {
     var namedTarget: MonitoredTarget? { nil }
     var readsNameservers: Bool { false }
 
-    /// Answers from facts, in a batch of its own.
-    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Answer {
-        var batch = EvaluationBatch(facts)
-        plan(&batch)
-        batch.run()
-        return try answer(from: &batch, 0..<batch.count)
+    func words(_ answer: Answer) -> String { "\(answer)" }
+
+    func sentence(on result: Result<Answer, ReachabilityError>?) -> String {
+        switch result {
+        case .success(let answer): "\(description): \(words(answer))"
+        case .failure(let error): "\(description) could not be evaluated: \(error)"
+        case nil: "\(description): no value yet"
+        }
     }
+
+    func reason(_ answer: Answer) -> ReachabilityReason? { nil }
 }
 
 /// The query for events, which come of themselves: nothing is evaluated.

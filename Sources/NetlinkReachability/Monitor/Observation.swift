@@ -19,7 +19,7 @@ final class Observation: Sendable {
     private let object: any AnyObject & Sendable
     private let steps: EvaluationSteps
     /// Where the results go.
-    private let sink: any ResultSink
+    let sink: any ResultSink
     private let index: Int
 
     init(
@@ -53,8 +53,6 @@ final class Observation: Sendable {
     func fail(_ error: ReachabilityError) -> Bool { sink.fail(error, index) }
 
     func deliver() { steps.deliver(sink) }
-
-    func expire() { sink.expire() }
 
     func trace() -> (query: String, result: String) { sink.trace(index) }
 }

@@ -99,8 +99,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         let newest = state.withLock { $0.places[index].newest }
         let result =
             switch newest {
-            case .success(let flags as ReachabilityFlags): flags.letters
-            case .success(let value): "\(value)"
+            case .success(let value): queries[index].words(value)
             case .failure(let error): "\(error)"
             case nil: "nothing"
             }

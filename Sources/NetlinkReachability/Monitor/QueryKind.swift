@@ -14,6 +14,12 @@ final class QueryKind<Value: Sendable>: Sendable {
 
     /// What is evaluated, in words.
     let describe: @Sendable (Query) -> String
+    /// An answer in words.
+    let words: @Sendable (Query, Value) -> String
+    /// What is known of the answer, in one sentence.
+    let sentence: @Sendable (Query, Result<Value, ReachabilityError>?) -> String
+    /// Why an answer is as it is.
+    let reason: @Sendable (Query, Value) -> ReachabilityReason?
     /// Whether two answers are equal in what counts as a change.
     let areSame: @Sendable (Query, Value, Value) -> Bool
     /// Adds the targets that the answer needs to a batch.
@@ -30,6 +36,9 @@ final class QueryKind<Value: Sendable>: Sendable {
         self.event = event
         @Sendable func query(_ object: Query) -> Base { unsafeDowncast(object, to: Box<Base>.self).value }
         describe = { query($0).description }
+        words = { query($0).words($1) }
+        sentence = { query($0).sentence(on: $1) }
+        reason = { query($0).reason($1) }
         areSame = { query($0).areSame($1, $2) }
         plan = { query($0).plan(&$1) }
         answer = { (object, batch, entries) throws(ReachabilityError) in
@@ -40,6 +49,9 @@ final class QueryKind<Value: Sendable>: Sendable {
     /// Creates the kind of queries whose values have an index.
     init<Element>(_ kind: QueryKind<Element>, index: Int) where Value == (index: Int, value: Element) {
         describe = kind.describe
+        words = { kind.words($0, $1.value) }
+        sentence = { kind.sentence($0, $1?.map(\.value)) }
+        reason = { kind.reason($0, $1.value) }
         areSame = { kind.areSame($0, $1.value, $2.value) }
         plan = kind.plan
         answer = { (object, batch, entries) throws(ReachabilityError) in
@@ -58,6 +70,12 @@ struct ObservedQuery<Value: Sendable>: Sendable {
     var isEvent: Bool { kind.event != nil }
 
     var description: String { kind.describe(object) }
+
+    func words(_ value: Value) -> String { kind.words(object, value) }
+
+    func sentence(on result: Result<Value, ReachabilityError>?) -> String { kind.sentence(object, result) }
+
+    func reason(_ value: Value) -> ReachabilityReason? { kind.reason(object, value) }
 
     func areSame(_ one: Value, _ other: Value) -> Bool { kind.areSame(object, one, other) }
 }

@@ -8,6 +8,8 @@ struct FlagsQuery: MonitorQuery {
 
     var namedTarget: MonitoredTarget? { target.named }
 
+    func words(_ flags: ReachabilityFlags) -> String { flags.letters }
+
     func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
 
     func plan(_ batch: inout EvaluationBatch) {
@@ -31,6 +33,12 @@ struct ReportQuery: MonitorQuery {
     var description: String { "report on \(target.target)" }
 
     var namedTarget: MonitoredTarget? { target.named }
+
+    func sentence(on result: Result<ReachabilityReport, ReachabilityError>?) -> String {
+        ReachabilityReport.sentence(on: "\(target.target)", result)
+    }
+
+    func reason(_ report: ReachabilityReport) -> ReachabilityReason? { report.reason }
 
     func areSame(_ one: ReachabilityReport, _ other: ReachabilityReport) -> Bool {
         one.isSame(as: other, changes)

@@ -24,12 +24,13 @@ extension NetworkSource {
         options: ReachabilityOptions = ReachabilityOptions(),
         metering: NetworkMetering = .unmetered
     ) throws(ReachabilityError) -> NetworkPath {
-        let query = PathQuery(required: required, prohibited: prohibited, options: options)
-        return try PathAnswer(query: query, metering: metering).answer(from: facts)
+        try NetworkQuery.path(
+            requiring: required, prohibiting: prohibited, options: options, metering: metering
+        ).answer(from: facts)
     }
 
     /// Asks for the default path of a socket with its reason.
     package func pathWithReason(options: ReachabilityOptions) throws(ReachabilityError) -> PathVerdict {
-        try PathQuery(options: options).answer(from: facts)
+        try NetworkQuery.pathWithReason(options: options).answer(from: facts)
     }
 }

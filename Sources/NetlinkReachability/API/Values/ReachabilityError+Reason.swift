@@ -3,7 +3,7 @@
 internal import RoutingModel
 
 extension ReachabilityError {
-    /// Why the target of a wait that timed out had the flags of the last evaluation.
+    /// Why the target or the connection of a wait that timed out had the value of the last evaluation.
     ///
     /// ```swift
     /// do {
@@ -14,6 +14,6 @@ extension ReachabilityError {
     /// ```
     ///
     /// It is what the wait found last, and can have changed since: nothing is evaluated for the error. It is `nil` if
-    /// that evaluation failed, if the name was not resolved yet, and for other errors.
+    /// that evaluation failed, if the name was not resolved yet, for waits for other values, and for other errors.
     public var reason: ReachabilityReason? { detail as? ReachabilityReason }
 }

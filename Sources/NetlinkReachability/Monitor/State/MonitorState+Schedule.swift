@@ -33,11 +33,11 @@ extension MonitorState {
     ///
     /// Call this again until it returns nothing, and read notifications in between.
     mutating func advance(to now: MonitorInstant) -> Actions {
-        guard !records.isEmpty else { return Actions(others: [], evaluations: []) }
+        // Also those of events, which are not evaluated.
+        let expired = deadlines.take(at: now).sorted().map(Action.expire)
+        guard !records.isEmpty else { return Actions(others: expired, evaluations: []) }
         takeDue(now)
-        var others = names.actions(at: now)
-        let expired = deadlines.take(at: now)
-        if !expired.isEmpty { others = expired.sorted().map(Action.expire) + others }
+        let others = expired + names.actions(at: now)
         takeChunk()
         return Actions(others: others, evaluations: chunk)
     }

@@ -148,6 +148,38 @@ struct ReentrancyTests {
         #expect(calls.withLock { $0 } == ["call", "cancelled"])
     }
 
+    @Test(arguments: [CallbackDelivery.onMonitorThread, .queue(.global())])
+    func `a handler that gets its observation can end it in the first call`(
+        delivery: CallbackDelivery
+    ) async throws {
+        network.routing.setRoute(.documentation, true)
+        let (calls, ended) = (Locked(0), DispatchSemaphore(value: 0))
+        let observation = try network.handle().observe(.flags, on: delivery) { observation, result in
+            observation.cancel()
+            calls.withLock { $0 += 1 }
+            #expect((try? result.get())?.isEmpty == false && observation.current == nil)
+            ended.signal()
+        }
+        try await eventually("the call is over") { ended.wait(timeout: .now()) == .success }
+        network.setRoute(false)
+        await network.source.monitor.settle()
+        #expect(calls.withLock { $0 } == 1 && observation.current == nil)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `a handler that gets its observation does not keep it`() async throws {
+        weak var released: NetworkObservation<NetworkPath>?
+        do {
+            let observation = try network.source.observe(.path(), on: .queue(recorder.queue)) { own, _ in
+                withExtendedLifetime(own) {}
+            }
+            released = observation
+            _ = recorder.all
+        }
+        #expect(released == nil)
+        #expect(network.source.monitor.userCount == 0)
+    }
+
     @Test func `a handler can evaluate the handle`() throws {
         let reachability = try network.handle()
         let asked = Locked<ReachabilityFlags?>(nil)

@@ -8,7 +8,7 @@ import RoutingModel
 extension ScriptedNetwork {
     /// Finds the path once.
     func path(_ question: PathQuery = PathQuery()) throws -> NetworkPath {
-        try question.answer(from: source.facts).path
+        try NetworkQuery(question).answer(from: source.facts).path
     }
 }
 

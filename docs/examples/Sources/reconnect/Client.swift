@@ -22,20 +22,16 @@ func connectSocket(host: String, port: UInt16) async throws -> Int32? {
 
 /// Waits until a connection is lost, or has waited for as long as the program can.
 func end(of connection: NetworkConnection, patience: Duration) async throws -> ConnectionStatus {
-    let updates = source.updates(of: .status(of: connection)).skippingFailures
-    while let status = try await updates.first(where: { !$0.isViable }) {
-        let next = try await withThrowingTaskGroup(of: ConnectionStatus?.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { try await updates.first { $0.state != .waiting } }
-            group.addTask {
-                try await Task.sleep(for: patience)
-                return status
-            }
-            return try await group.next() ?? nil
+    let query = NetworkQuery.status(of: connection)
+    while true {
+        let status = try await source.wait(for: query) { !$0.isViable }
+        do {
+            let next = try await source.wait(for: query, timeout: patience) { $0.state != .waiting }
+            if !next.isViable { return next }
+        } catch let error as ReachabilityError where error.code == .timedOut {
+            return status
         }
-        if let next, !next.isViable { return next }
     }
-    throw CancellationError()
 }
 
 /// Connects again whenever a connection ends, until the task is cancelled.

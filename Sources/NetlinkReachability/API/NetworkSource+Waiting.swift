@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+extension NetworkSource {
+    /// Waits until the value of a query meets a condition.
+    ///
+    /// ```swift
+    /// let source = NetworkSource.kernel
+    /// try await source.wait(for: .path(), timeout: .seconds(30)) { $0.status == .satisfied }
+    /// try await source.wait(for: .status(of: connection)) { $0.isViable }
+    /// ```
+    ///
+    /// Returns at once if the current value meets it. While evaluations fail, it waits on. The condition is asked about
+    /// each value once, in order, and about none twice in a row.
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - timeout: The longest time to wait; `nil` for no limit. With zero, the query is evaluated once, and a name is
+    ///     resolved within ``ReachabilityOptions/Resolution/timeout``.
+    ///   - condition: Returns whether the wait is over.
+    /// - Returns: The value that met the condition.
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out. Its text has
+    ///   the last value, and its `ReachabilityError.reason` is that of a report or a status; if the last evaluation
+    ///   failed, its `ReachabilityError.underlyingError` is the failure. With another code if the monitor cannot run,
+    ///   or with a time-out of zero if the evaluation fails. `CancellationError` if the task is cancelled.
+    @discardableResult
+    nonisolated(nonsending) public func wait<Value>(
+        for query: NetworkQuery<Value>,
+        timeout: Duration? = nil,
+        until condition: (Value) -> Bool
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        let deadline = timeout.flatMap { $0 > .zero ? monitor.clock.now + $0 : nil }
+        // Without a time to wait, the first answer decides.
+        let isSingle = timeout != nil && deadline == nil
+        let observed = query.observed
+        var last: Result<Value, ReachabilityError>?
+        if query.namedTarget == nil {
+            if !observed.isEvent {
+                last = Result { () throws(ReachabilityError) in try query.answer(from: facts) }
+            }
+            if let value = last?.answer, condition(value) { return value }
+            if isSingle { throw timeOut(of: observed, after: timeout, last) }
+        }
+        // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
+        let expiry = ReachabilityError(.timedOut, operation: "wait for \(query)")
+        var results = try ObservationIteration(
+            [query], monitor, skipsFailures: false, until: deadline, expiry: expiry)
+        while let result = await results.next(isolation: #isolation) {
+            if case .failure(expiry) = result { throw timeOut(of: observed, after: timeout, last) }
+            let isKnown = result.isSame(as: last) { observed.areSame($0, $1) }
+            if let value = result.answer, !isKnown, condition(value) { return value }
+            if isSingle { throw timeOut(of: observed, after: timeout, result) }
+            last = result
+        }
+        throw CancellationError()
+    }
+
+    /// The error of a wait that ends: of a single evaluation its failure.
+    private func timeOut<Value>(
+        of query: ObservedQuery<Value>,
+        after timeout: Duration?,
+        _ last: Result<Value, ReachabilityError>?
+    ) -> ReachabilityError {
+        let limit = timeout ?? .zero
+        var failure: ReachabilityError?
+        if case .failure(let error) = last { failure = error }
+        if limit <= .zero, let failure { return failure }
+        return ReachabilityError(
+            .timedOut,
+            operation: "wait for \(query.description)",
+            message: "timed out after \(limit): \(query.sentence(on: last))",
+            underlyingError: failure,
+            detail: last?.answer.flatMap(query.reason)
+        )
+    }
+}
