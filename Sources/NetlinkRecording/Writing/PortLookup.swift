@@ -57,15 +57,26 @@ struct PortLookup {
             known[port].map { $0.time.duration(to: now) < Self.lifetime } != true
         }
         if !old.isEmpty { look(old, now) }
-        return ports.compactMap { port in
-            let requester = known[port]?.requester
-            // Nothing is stated of further ports until the next dump, where there are as many as a reader keeps.
-            guard stated[port] != requester, stated[port] != nil || stated.count < Self.limit else {
-                return nil
+        let changed = ports.filter { stated[$0] != known[$0]?.requester }
+        let statements = makeRoom(for: changed, keeping: ports)
+        return statements
+            + changed.compactMap { port in
+                let requester = known[port]?.requester
+                guard stated[port] != nil || stated.count < Self.limit else { return nil }
+                stated[port] = requester
+                return .requester(port: port, requester)
             }
-            stated[port] = requester
-            return .requester(port: port, requester)
-        }
+    }
+
+    /// Takes back what was stated of other ports, as far as a reader does not keep as many.
+    private mutating func makeRoom(for changed: [UInt32], keeping ports: [UInt32]) -> [RecordingAnnotation] {
+        let added = changed.count { stated[$0] == nil }
+        let excess = stated.count + added - Self.limit
+        guard excess > 0 else { return [] }
+        let kept = Set(ports)
+        let dropped = stated.keys.filter { !kept.contains($0) }.prefix(excess)
+        for port in dropped { stated[port] = nil }
+        return dropped.map { .requester(port: $0, nil) }
     }
 
     private mutating func look(_ ports: [UInt32], _ now: ContinuousClock.Instant) {

@@ -392,6 +392,21 @@ struct PortLookupTests {
         #expect(ports.count <= 1_024)
     }
 
+    /// Without that, nothing was stated of a port any more once a thousand programs had made changes.
+    @Test func `beyond a thousand ports those of before are taken back, and none that is still to come`() {
+        answer(process("ip"))
+        var ports = lookup()
+        var known: Set<UInt32> = []
+        for port in 0..<3_000 as Range<UInt32> {
+            let burst = [port, 100_000]
+            for statement in ports.statements(about: burst, now: start + .seconds(Int(port))) {
+                guard case .requester(let port, let requester) = statement else { continue }
+                if requester == nil { known.remove(port) } else { known.insert(port) }
+            }
+            #expect(known.isSuperset(of: burst) && known.count <= 1_024)
+        }
+    }
+
     @Test(
         arguments: [
             (Requester.Certainty.holder, ["dhclient"], "then dhclient (dhclient.service)"),
