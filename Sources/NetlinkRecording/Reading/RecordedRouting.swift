@@ -19,6 +19,10 @@ package struct RecordedRouting: Sendable {
     private let blocker: String?
     /// Where the recording could not be read.
     package let damage: [Recording.Damage]
+    /// The time of the last entry that has one; `nil` if none has.
+    package private(set) var time: Recording.Time?
+    /// Who asked for the newest changes; nothing where that was not asked for.
+    package private(set) var origins = RecordedOrigins()
 
     /// A network that is known whole.
     package init(_ routing: SnapshotRouting) {
@@ -96,13 +100,16 @@ extension RecordedRouting {
     ///   - time: The instant whose network it is; `nil` for the end of the recording.
     ///   - askingUser: The user of a ``RouteQuery`` without one. As in the kernel the default is the real user of
     ///     this process; on the recorded host that number can be another user's.
+    ///   - notesOrigins: Whether to note who asked for the changes.
     /// - Throws: The first damage of a recording without a complete dump.
     package init(
         _ stream: consuming RecordingStream,
         at time: Recording.Time? = nil,
-        askingUser: UInt32? = getuid()
+        askingUser: UInt32? = getuid(),
+        notingOrigins notesOrigins: Bool = false
     ) throws(RecordingError) {
         var replay = RecordingReplay()
+        var origins = RecordedOrigins()
         // Whether the time is reached; `nil` at the end.
         var isReached: Bool? = false
         while isReached == false {
@@ -111,10 +118,12 @@ extension RecordedRouting {
                     // The time is within the gap that the entry states.
                     if let (gap, start) = replay.gap(before: entry), start.map({ $0 < time }) ?? true {
                         replay.begin(gap)
+                        origins = RecordedOrigins()
                     }
                     return true
                 }
-                replay.take(entry)
+                if notesOrigins { origins.take(entry, before: &replay) }
+                if case .gap = replay.take(entry) { origins = RecordedOrigins() }
                 return false
             }
         }
@@ -125,6 +134,7 @@ extension RecordedRouting {
         }
         if let time { replay.moveClock(to: time) }
         self.init(replay, isAtEnd: isReached == nil, askingUser: askingUser)
+        self.origins = origins
     }
 
     /// Takes the network after the entries so far.
@@ -146,5 +156,6 @@ extension RecordedRouting {
             blocker: replay.blocker(isAtEnd: isAtEnd),
             damage: replay.damage
         )
+        time = replay.time
     }
 }

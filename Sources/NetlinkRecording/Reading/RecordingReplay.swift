@@ -43,7 +43,7 @@ package struct RecordingReplay: Sendable {
 
     private var start: Recording.Time?
     /// The time of the last entry that has one.
-    private var time: Recording.Time?
+    private(set) var time: Recording.Time?
     /// Who ports stand for since the last dump.
     private var requesters: [UInt32: Recording.Event.Requester] = [:]
 
@@ -157,8 +157,23 @@ package struct RecordingReplay: Sendable {
         }
     }
 
-    /// Who a port stood for, as the recorder saw it; `nil` if it did not look, or saw nothing.
-    package func requester(of port: UInt32) -> Recording.Event.Requester? { requesters[port] }
+    /// Describes the next entry as an event, before it is applied; `nil` for one of neighbours, and one that says
+    /// nothing.
+    mutating func event(_ message: NetlinkMessage, at time: Recording.Time) -> Recording.Event? {
+        // Which lifetimes are over by now.
+        moveClock(to: time)
+        return Recording.Event(message, before: snapshot, at: time, by: requesters[message.port])
+    }
+
+    /// Reads who asked for the change that the next entry says, before it is applied.
+    mutating func origin(
+        of message: NetlinkMessage,
+        _ change: NetworkChange,
+        at time: Recording.Time
+    ) -> Recording.Event.Origin {
+        moveClock(to: time)
+        return Recording.Event.Origin(of: message, change, before: snapshot, by: requesters[message.port])
+    }
 
     /// Drops the previous network if a dump was announced.
     package mutating func beginDump() {

@@ -39,9 +39,20 @@ extension Recording {
     }
 
     /// The network at an instant, as a source of facts.
-    package func routing(at time: Time? = nil) throws(ReachabilityError) -> RecordedRouting {
+    ///
+    /// - Parameters:
+    ///   - time: The instant; `nil` for the end of the recording.
+    ///   - origins: The time since when to note who asked for changes; `nil` to note nothing.
+    /// - Returns: The network.
+    /// - Throws: An error if the recording cannot be opened, or has no whole dump before its damage.
+    package func routing(
+        at time: Time? = nil,
+        notingOriginsSince origins: Time? = nil
+    ) throws(ReachabilityError) -> RecordedRouting {
         try attempt { () throws(RecordingError) in
-            try RecordedRouting(try stream(from: time ?? Time(microsecondsSince1970: .max)), at: time)
+            let start = [origins, time].compactMap(\.self).min() ?? Time(microsecondsSince1970: .max)
+            return try RecordedRouting(
+                try stream(from: start), at: time, notingOrigins: origins != nil)
         }
     }
 

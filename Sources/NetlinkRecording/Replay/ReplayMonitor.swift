@@ -118,12 +118,7 @@ struct ReplayMonitor<Value: Sendable> {
         guard yieldsEvents || isCause && causes.count < Self.causeLimit,
             case .message(let message) = entry.content
         else { return }
-        // Which lifetimes are over by now.
-        replay.moveClock(to: time)
-        let requester = replay.requester(of: message.port)
-        guard let event = Recording.Event(message, before: replay.snapshot, at: time, by: requester) else {
-            return
-        }
+        guard let event = replay.event(message, at: time) else { return }
         if isCause { causes.append(event) }
         if yieldsEvents { steps.append(.event(event)) }
     }

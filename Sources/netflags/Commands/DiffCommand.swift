@@ -13,13 +13,13 @@ struct Diff: TargetListCommand {
         usage: "netflags diff [options] <old> <new> [<target> ...]",
         discussion: """
             OLD and NEW are recordings, - for stdin, or live for the running kernel; ./live is a file of that name. \
-            The state at the end of each counts.
+            The state at the end of each counts, or that of --from and --to: both can be the same recording.
 
             A target whose flags, interface or gateway differ has a line with its name, one with the old answer \
             (-), one with the new (+), and one for each link, address, route or rule of the smallest set that \
-            explains it: without it in NEW, the old answer returns. Without a target it is the default path, that \
-            of each family, and an address of each network whose routes, rules or addresses differ, of a hundred at \
-            most.
+            explains it: without it in NEW, the old answer returns. If NEW has recorded the change, the line ends \
+            with who asked for it. Without a target it is the default path, that of each family, and an address of \
+            each network whose routes, rules or addresses differ, of a hundred at most.
 
             Exit status: 0 no target differs, 1 at least one does, 2 at least one could not be evaluated, 64 wrong \
             usage.
@@ -30,6 +30,12 @@ struct Diff: TargetListCommand {
 
     @Flag(help: "One JSON object a target.")
     var json = false
+
+    @Option(time: "Take the old recording as of this time: RFC 3339 or a time of day, in UTC.")
+    var from: RecordedTime?
+
+    @Option(time: "Take the new recording as of this time.")
+    var to: RecordedTime?
 
     @Argument(help: "The older recording, - for stdin, or live.", completion: .file())
     var old: String
@@ -47,14 +53,22 @@ struct Diff: TargetListCommand {
         }
         let options = try socket.options(isReplay: old != "live" && new != "live")
         let targets = try TargetQuery(targets: named.targets, options: options).recordedTargets()
-        let comparison = RecordedComparison(try .state(old), try .state(new))
-        return try comparison.print(targets, options, isJSON: json)
+        let (first, last) = (try Self.instant(old, from, "--from"), try Self.instant(new, to, "--to"))
+        let before = try first?.routing() ?? .live()
+        let after = try last?.routing(notingOriginsSince: before.time) ?? .live()
+        return try RecordedComparison(before, after).print(targets, options, isJSON: json)
     }
-}
 
-extension RecordedRouting {
-    /// Reads a recording, or dumps the running kernel for `live`.
-    fileprivate static func state(_ text: String) throws(ReachabilityError) -> RecordedRouting {
-        text == "live" ? try .live() : try RecordedInstant(operand: text).routing()
+    /// A recording at an instant; `nil` for `live`.
+    private static func instant(
+        _ operand: String,
+        _ time: RecordedTime?,
+        _ option: String
+    ) throws(UsageError) -> RecordedInstant? {
+        guard operand == "live" else {
+            return try RecordedInstant(operand: operand, time: time).checkingInput(for: option)
+        }
+        guard time == nil else { throw UsageError("\(option) is for a recording: live is the present state") }
+        return nil
     }
 }

@@ -2,12 +2,15 @@
 
 import NetlinkPlanning
 import NetlinkReachability
+import NetlinkRecording
 import RoutingSimulation
 
 /// The output of `netflags diff`: a few lines or a JSON object a target.
 struct DifferenceFormat {
     let text: DifferenceText
     let isJSON: Bool
+    /// Who asked for a change; `nil` if that is unknown.
+    var origin: (NetworkDifference) -> Recording.Event.Origin? = { _ in nil }
     var isColoured = Output.standard.showsColour
 
     func write(_ found: TargetDifference, to buffer: inout ByteBuffer) {
@@ -37,7 +40,10 @@ struct DifferenceFormat {
             buffer.line(printable: "  or another path: \(choice)")
         }
         let causes = found.causes?.differences ?? []
-        for cause in causes { buffer.line(printable: "  because \(text.words(cause).sentence)") }
+        for cause in causes {
+            let origin = origin(cause).map { " \($0)" } ?? ""
+            buffer.line(printable: "  because \(text.words(cause).sentence)\(origin)")
+        }
         if causes.isEmpty {
             buffer.line(printable: "  because \(found.hasTooManyCauses ? Self.tooManyCauses : Self.noCause)")
         }
@@ -71,6 +77,7 @@ struct DifferenceFormat {
                 let (noun, sentence) = text.words(cause)
                 json.member("kind", noun)
                 json.member("change", cause.kind.rawValue)
+                json.members(origin(cause))
                 json.member("description", sentence)
             }
             if let causes = found.causes { json.member("smallest", causes.isSmallest) }

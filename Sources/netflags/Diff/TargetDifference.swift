@@ -68,6 +68,21 @@ extension Answer {
     var reason: String { (try? get())?.reason.description ?? "the target could not be evaluated" }
 }
 
+extension NetworkDifference {
+    /// What a notification of the change is about; `nil` if the kernel says of none who asked for it.
+    fileprivate var subject: RecordedOrigins.Subject? {
+        switch self {
+        case .address(let change): change.latest.map { .address(AddressBook.Key($0)) }
+        // A route that only works no more, or again, was not changed.
+        case .route(let change) where change.old?.identity == change.new?.identity: nil
+        case .route(let change): change.latest.map { .route($0.identity) }
+        case .rule(let change): change.latest.map { .rule($0) }
+        case .nexthop(let change): change.latest.map { .nexthop($0.id) }
+        case .link, .neighbour, .settings: nil
+        }
+    }
+}
+
 extension TargetDifference.Question {
     fileprivate init(_ address: IPAddress, _ options: ReachabilityOptions) {
         self.init(text: address.description, target: .address(address), options: options)
@@ -130,6 +145,12 @@ struct RecordedComparison {
         return found
     }
 
+    /// Who asked for a change, as far as the new state's recording has it after the old state.
+    private func origin(of difference: NetworkDifference) -> Recording.Event.Origin? {
+        guard let subject = difference.subject, let time = old.time else { return nil }
+        return new.origins.origin(of: subject, isRemoval: difference.kind == .removed, after: time)
+    }
+
     private static func answer(
         _ question: TargetDifference.Question,
         _ routing: any RoutingSource
@@ -185,7 +206,7 @@ struct RecordedComparison {
     }
 
     private func print(_ questions: [TargetDifference.Question], _ isJSON: Bool) throws -> ExitStatus {
-        let format = DifferenceFormat(text: text, isJSON: isJSON)
+        let format = DifferenceFormat(text: text, isJSON: isJSON, origin: origin(of:))
         var progress = ProgressLine(total: questions.count)
         defer { progress.erase() }
         var status = ExitStatus.success

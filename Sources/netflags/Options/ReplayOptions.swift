@@ -24,9 +24,20 @@ struct ReplayOptions: ParsableArguments {
             guard at == nil else { throw UsageError("--at is for a recording: give one with --replay") }
             return nil
         }
-        guard replay != "-" || at?.isTimeOfDay != true else {
-            throw UsageError("stdin can be read only once: give --at the date, too, or a file for --replay")
+        return try RecordedInstant(operand: replay, time: at).checkingInput(for: "--at")
+    }
+}
+
+extension RecordedInstant {
+    /// Checks that the instant can be found.
+    ///
+    /// - Parameter option: The option that gives its time.
+    /// - Returns: The instant.
+    /// - Throws: A usage error for one that would need to read standard input twice.
+    func checkingInput(for option: String) throws(UsageError) -> RecordedInstant {
+        guard operand != "-" || time?.isTimeOfDay != true else {
+            throw UsageError("stdin can be read only once: give \(option) the date, too, or a file")
         }
-        return RecordedInstant(operand: replay, time: at)
+        return self
     }
 }

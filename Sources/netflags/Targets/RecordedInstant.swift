@@ -13,10 +13,16 @@ struct RecordedInstant: Hashable {
     /// The network of that instant; prints where the recording could not be read.
     ///
     /// A time of day is the first one in the recording.
-    func routing() throws(ReachabilityError) -> RecordedRouting {
+    ///
+    /// - Parameter origins: The time since when to note who asked for changes; `nil` to note nothing.
+    /// - Returns: The network.
+    /// - Throws: An error if the recording cannot be opened, or has no whole dump before its damage.
+    func routing(
+        notingOriginsSince origins: Recording.Time? = nil
+    ) throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
         let day = time?.isTimeOfDay == true ? try recording.firstTime() : nil
-        let routing = try recording.routing(at: time?.time(after: day))
+        let routing = try recording.routing(at: time?.time(after: day), notingOriginsSince: origins)
         routing.damage.forEach(printDamage)
         return routing
     }

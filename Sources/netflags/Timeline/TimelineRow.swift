@@ -38,8 +38,7 @@ struct TimelineRow {
 extension ByteBuffer {
     /// Writes the members of a cause.
     mutating func members(_ cause: Timeline.Cause) {
-        let (event, origin) = (cause.event, cause.event?.origin)
-        let path = event?.path
+        let (event, path) = (cause.event, cause.event?.path)
         member("time", cause.time.description)
         member("kind", "\(cause.symbol)")
         member("change", cause.change)
@@ -49,6 +48,12 @@ extension ByteBuffer {
         member("table", path?.table)
         member("gateway", path?.gateway)
         member("protocol", path?.origin)
+        members(event?.origin)
+        member("description", cause.text)
+    }
+
+    /// Writes the members `origin`, `port` and `requester`.
+    mutating func members(_ origin: Recording.Event.Origin?) {
         member("origin", origin?.word)
         member("port", origin?.port?.number)
         member("requester", object: origin?.requester) { requester, json in
@@ -59,7 +64,6 @@ extension ByteBuffer {
                 json.member("unit", process.unit)
             }
         }
-        member("description", cause.text)
     }
 }
 

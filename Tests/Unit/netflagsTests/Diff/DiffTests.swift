@@ -58,6 +58,53 @@ struct DiffTests {
         #expect(result.output.contains("ignore_routes_with_linkdown was set"))
     }
 
+    private static func causes(_ from: String, _ to: String, _ targets: String...) throws -> [String] {
+        let moments = ["--from", from, "--to", to, Night.path, Night.path]
+        let result = try NetflagsProcess.run(["diff"] + moments + targets)
+        #expect(result.status == 1 && result.errors.isEmpty, "\(result.errors)")
+        return result.lines.filter { $0.hasPrefix("  because ") }.map { String($0.dropFirst(10)) }
+    }
+
+    @Test func `between two moments of a recording each change has who asked for it`() throws {
+        let route = "the route default via 192.0.2.1 dev eth0"
+        #expect(
+            try Self.causes("02:15", "02:20", "198.51.100.20") == [
+                "\(route) was removed on request (port 1262)"
+            ])
+        #expect(
+            try Self.causes("02:20", "02:25", "198.51.100.20") == [
+                "\(route) was added on request (port 1426)"
+            ])
+        #expect(
+            try Self.causes("02:30", "02:40", "10.8.3.4") == [
+                "the address 203.0.113.7/24 on eth1 was removed as its lifetime ended"
+            ])
+        let page = try Night.document("flight-recorder.md")
+        let printed = try NetflagsProcess.run([
+            "diff", "--from", "02:15", "--to", "02:20", Night.path, Night.path, "198.51.100.20",
+        ])
+        #expect(page.contains("night.rtnl 198.51.100.20\n" + printed.output))
+        // The newer moment is the first one: the recording does not say who made its state of what came later.
+        #expect(try Self.causes("02:25", "02:20", "198.51.100.20") == ["\(route) was removed"])
+    }
+
+    @Test func `JSON has the port of each change, and null where it has none`() throws {
+        for (times, origin, port) in [
+            (["02:15", "02:20"], JSONValue.string("request"), JSONValue.number(1_262)),
+            (["02:25", "02:20"], .null, .null),
+        ] {
+            let result = try NetflagsProcess.run([
+                "diff", "--json", "--from", times[0], "--to", times[1], Night.path, Night.path,
+                "198.51.100.20",
+            ])
+            let json = try #require(result.lines.first.flatMap { JSONValue($0) })
+            guard case .array(let causes)? = json["causes"] else { throw CancellationError() }
+            #expect(causes.map { $0["origin"] } == [origin])
+            #expect(causes.map { $0["port"] } == [port])
+            #expect(causes.map { $0["requester"] } == [.null])
+        }
+    }
+
     @Test func `one of the recordings can be on standard input`() throws {
         let direct = try NetflagsProcess.run("diff", Self.before, Self.after)
         let piped = try NetflagsProcess.run(
@@ -79,6 +126,8 @@ struct DiffTests {
             (["-", "-"], "give a file for one of the recordings"),
             (["a", "b", "example.com"], "give one that netflags order example.com prints"),
             (["a", "b", "-"], "give targets as arguments"), (["a"], "Missing expected argument"),
+            (["--from", "02:00", "live", "a"], "--from is for a recording"),
+            (["--to", "02:00", "a", "-"], "give --to the date, too"),
         ]
     )
     func `a usage error names what to write instead`(arguments: [String], message: String) throws {

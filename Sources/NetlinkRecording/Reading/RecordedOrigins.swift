@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+package import RoutingModel
+package import RoutingSimulation
+
+/// Who asked for the newest change of each address, route, rule and nexthop object, as far as a recording shows it.
+///
+/// A gap clears it: an object can have changed unseen.
+package struct RecordedOrigins: Sendable {
+    /// What a change is about, with the interface indexes of its time.
+    package enum Subject: Hashable, Sendable {
+        case address(AddressBook.Key)
+        /// A route without its state and lifetime.
+        case route(Route)
+        case rule(Rule)
+        case nexthop(UInt32)
+    }
+
+    private struct Newest {
+        let time: Recording.Time
+        let isRemoval: Bool
+        let origin: Recording.Event.Origin
+    }
+
+    /// The newest changes whose origin is known.
+    private var newest: [Subject: Newest] = [:]
+
+    init() {}
+
+    /// Who asked for the change that led to the present state of something.
+    ///
+    /// - Parameters:
+    ///   - subject: What has changed.
+    ///   - isRemoval: Whether it is gone.
+    ///   - start: The time since when it has changed.
+    /// - Returns: The origin; `nil` if the change is not recorded, or its origin is unknown.
+    package func origin(
+        of subject: Subject,
+        isRemoval: Bool,
+        after start: Recording.Time
+    ) -> Recording.Event.Origin? {
+        // A route that goes with its interface has no notification: the newest one is that of its addition.
+        guard let found = newest[subject], found.isRemoval == isRemoval, found.time > start else {
+            return nil
+        }
+        return found.origin
+    }
+
+    /// Takes the next entry of a recording before the replay does.
+    mutating func take(_ entry: RecordingEntry, before replay: inout RecordingReplay) {
+        guard replay.notification(entry) != nil, case .message(let message) = entry.content,
+            let time = entry.time, let change = message.change,
+            let (subject, isRemoval) = Self.subject(change)
+        else { return }
+        let origin = replay.origin(of: message, change, at: time)
+        newest[subject] =
+            origin == .unknown ? nil : Newest(time: time, isRemoval: isRemoval, origin: origin)
+    }
+
+    private static func subject(_ change: NetworkChange) -> (Subject, isRemoval: Bool)? {
+        switch change {
+        case .address(let address): (.address(AddressBook.Key(address)), false)
+        case .removedAddress(let address): (.address(AddressBook.Key(address)), true)
+        case .route(let route, _): (.route(route.identity), false)
+        case .removedRoute(let route): (.route(route.identity), true)
+        case .rule(let rule): (.rule(rule), false)
+        case .removedRule(let rule): (.rule(rule), true)
+        case .nexthop(let nexthop): (.nexthop(nexthop.id), false)
+        case .removedNexthop(let id): (.nexthop(id), true)
+        case .link, .removedLink, .neighbour, .removedNeighbour, .settings: nil
+        }
+    }
+}
