@@ -10,10 +10,17 @@ extension RecordedRouting {
     /// - Throws: An error when the kernel does not answer; a table that it lacks is empty.
     package static func live() throws(ReachabilityError) -> RecordedRouting {
         var recorder = try Recorder()
-        let dump = try recorder.takeSnapshot()
         var replay = RecordingReplay()
+        replay.take(try recorder.takeSnapshot())
+        return RecordedRouting(replay)
+    }
+}
+
+extension RecordingReplay {
+    /// Applies a dump of this machine, as a recording of it would.
+    mutating func take(_ dump: RecordedSnapshot) {
         func take(_ content: RecordingEntry.Content) {
-            replay.take(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))
+            self.take(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))
         }
         take(.annotation(.origin(RecordingOrigin.current)))
         take(.annotation(.dumpBegins))
@@ -22,6 +29,5 @@ extension RecordedRouting {
         take(.annotation(.cellularInterfaces(dump.cellularInterfaces)))
         take(.annotation(.changingTables(dump.changingTables)))
         take(.annotation(.dumpEnds))
-        return RecordedRouting(replay)
     }
 }

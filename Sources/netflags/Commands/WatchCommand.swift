@@ -38,7 +38,7 @@ struct Watch: TargetListCommand {
 
     @Flag(
         help:
-            "Show below each line the addresses, routes and interfaces that led to it, and what connect(2) gives."
+            "Show below each line the event that led to it, who asked for that, and what was asked and answered."
     )
     var explain = false
 
@@ -72,9 +72,10 @@ struct Watch: TargetListCommand {
         query.format = json ? .json : .text
         query.explains = explain
         let targets = try query.operands()
-        let lines = WatchLines(query, (count, until, exec, changes))
-        guard let replay else { return try WatchRun(query, lines).run(targets) }
-        return try WatchReplay(query: query, lines: lines).run(targets, Recording(operand: replay))
+        let settings = (count, until, exec, changes)
+        guard let replay else { return try WatchRun(query, settings).run(targets) }
+        return try WatchReplay(query: query, lines: WatchLines(query, settings))
+            .run(targets, Recording(operand: replay))
     }
 }
 

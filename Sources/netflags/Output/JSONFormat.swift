@@ -30,6 +30,8 @@ struct JSONFormat: LineFormat {
             json.member("error", line.outcome?.failure?.description)
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }
+            // The lines of check have no time.
+            if explains, line.time != nil { json.member("cause", object: line.cause) { $1.members($0) } }
         }
     }
 

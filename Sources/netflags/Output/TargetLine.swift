@@ -10,6 +10,8 @@ struct TargetLine {
     let outcome: Answer?
     /// When the result was found; `check` prints no time.
     var time: Recording.Time?
+    /// The event that changed the result; `nil` for the first result, and where none is known.
+    var cause: Timeline.Cause?
 
     /// The flags; none without a report.
     var flags: ReachabilityFlags {

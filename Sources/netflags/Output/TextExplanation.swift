@@ -3,9 +3,15 @@
 import NetlinkReachability
 import RoutingModel
 
-/// The lines that `--explain` prints below a row: each evaluated address and what the kernel answered for it.
+/// The lines that `--explain` prints below a row: the event that changed the answer, each evaluated address, and what
+/// the kernel answered for it.
 enum TextExplanation {
-    static func write(_ report: ReachabilityReport, to buffer: inout ByteBuffer) {
+    static func write(
+        _ report: ReachabilityReport,
+        after cause: Timeline.Cause?,
+        to buffer: inout ByteBuffer
+    ) {
+        if let cause { line("cause", cause.text, to: &buffer) }
         for finding in report.findings { write(finding, to: &buffer) }
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
         if let result = report.connectResult { line("socket", result.description, to: &buffer) }

@@ -53,7 +53,7 @@ struct TextFormat: LineFormat {
         case .undetermined, .usage: table.add("?  ", in: .magenta)
         }
         switch line.outcome {
-        case .success(let report): write(report)
+        case .success(let report): write(report, after: line.cause)
         case .failure(let error):
             table.add("error: \(error)")
             table.endRow(isWhole: true)
@@ -64,13 +64,13 @@ struct TextFormat: LineFormat {
         if table.count == Self.batchSize { flush(to: &buffer) }
     }
 
-    private mutating func write(_ report: ReachabilityReport) {
+    private mutating func write(_ report: ReachabilityReport, after cause: Timeline.Cause?) {
         // A target that is an address needs no second column for it.
         if showsAddress { table.add(report.target.isName ? report.address?.description ?? "-" : "-") }
         table.add(report.interface?.name ?? "-")
         table.add(report.gateway?.description ?? "-")
         table.add(report.reason.description)
-        table.endRow { if explains { TextExplanation.write(report, to: &$0) } }
+        table.endRow { if explains { TextExplanation.write(report, after: cause, to: &$0) } }
     }
 
     mutating func flush(to buffer: inout ByteBuffer) {

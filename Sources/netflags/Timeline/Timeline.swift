@@ -179,9 +179,7 @@ extension Timeline {
         var interval = Interval(change)
         interval.boot = boot
         if !change.isFirst {
-            interval.cause = Cause.first(
-                of: change.causes, interface: before?.report?.interface?.name,
-                isLoss: interval.state.rawValue > before?.state.rawValue ?? 0)
+            interval.cause = Cause.first(of: change.causes, from: before?.answer, to: change.result)
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
         lanes[change.index].newest = interval
@@ -223,15 +221,20 @@ extension Timeline.Lane {
 
 extension Timeline.Interval {
     fileprivate init(_ change: Recording.Change<ReachabilityReport>) {
-        let state: Timeline.State =
-            switch change.result {
+        self.init(
+            start: change.time, end: change.time, state: Timeline.State(change.result), answer: change.result,
+            reason: change.result.reason)
+    }
+}
+
+extension Timeline.State {
+    fileprivate init(_ answer: Answer) {
+        self =
+            switch answer {
             case .success(let report) where report.isReachable: .reachable
             case .success(let report): report.flags.contains(.reachable) ? .needsConnection : .unreachable
             case .failure: .undetermined
             }
-        self.init(
-            start: change.time, end: change.time, state: state, answer: change.result,
-            reason: change.result.reason)
     }
 }
 
@@ -259,6 +262,18 @@ extension Timeline {
 }
 
 extension Timeline.Cause {
+    /// Selects the first of several events that can have changed an answer; `nil` for none.
+    static func first(
+        of events: [Recording.Event],
+        from old: Answer?,
+        to new: Answer
+    ) -> Timeline.Cause? {
+        let before = old.map { Timeline.State($0) } ?? .reachable
+        return first(
+            of: events, interface: old?.report?.interface?.name,
+            isLoss: Timeline.State(new).rawValue > before.rawValue)
+    }
+
     /// Selects the first of several events that can have made the difference.
     ///
     /// - Parameters:

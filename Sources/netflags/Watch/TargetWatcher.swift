@@ -22,6 +22,8 @@ final class TargetWatcher {
     private let changes: ReachabilityReport.Change
     /// Takes the results; one that ends the run ends ``wait(for:until:)``.
     let handler: @Sendable (Int, Answer?) -> Void
+    /// What is read while ``wait(for:until:)`` waits; `nil` for nothing.
+    var events: WatchedEvents?
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
     private var observations: [Observation] = []
@@ -101,8 +103,10 @@ final class TargetWatcher {
     func wait(for descriptors: [(Int32, Int32)], until deadline: ContinuousClock.Instant? = nil) -> Int? {
         let clock = ContinuousClock()
         let grace = clock.now + .milliseconds(Self.resolutionGrace)
+        var retry = clock.now + .milliseconds(Int(Self.retryPause))
         while true {
-            var waits = (descriptors + [(finished.descriptor, POLLIN)]).map {
+            let ends = descriptors + [(finished.descriptor, POLLIN)]
+            var waits = (ends + [(events?.descriptor ?? -1, POLLIN)]).map {
                 pollfd(fd: $0.0, events: Int16($0.1), revents: 0)
             }
             let limits = [
@@ -111,7 +115,8 @@ final class TargetWatcher {
             ]
             let timeout = limits.compactMap(\.self).min() ?? -1
             if waitForDescriptors(&waits, milliseconds: timeout) > 0 {
-                return waits.firstIndex { $0.revents != 0 }
+                if let ready = waits[..<ends.count].firstIndex(where: { $0.revents != 0 }) { return ready }
+                events?.read()
             }
             if let deadline, clock.now >= deadline { return nil }
             if clock.now >= grace {
@@ -120,6 +125,8 @@ final class TargetWatcher {
                 }
                 unresolved = []
             }
+            guard clock.now >= retry else { continue }
+            retry = clock.now + .milliseconds(Int(Self.retryPause))
             failed = failed.filter { (try? observe($0)) == nil }
         }
     }

@@ -23,10 +23,19 @@ final class WatchLines: Sendable {
     let detail: ReachabilityReport.Detail
     private let settings: Settings
     private let runner: CommandRunner?
+    private let explains: Bool
+    private let events: WatchedEvents?
     private let state: Locked<State>
 
-    init(_ query: TargetQuery, _ settings: Settings) {
+    /// - Parameters:
+    ///   - query: The targets, and how their lines are written.
+    ///   - settings: How the run ends and what it starts.
+    ///   - events: The events, of which lines that are explained name the one that changed the result; `nil` for a
+    ///     replay, whose changes have theirs.
+    init(_ query: TargetQuery, _ settings: Settings, _ events: WatchedEvents? = nil) {
         self.settings = settings
+        self.events = events
+        explains = query.explains
         detail = query.explains || settings.changes == .report ? .full : .brief
         runner = settings.command.map(CommandRunner.init)
         let format: any LineFormat & Sendable =
@@ -70,18 +79,29 @@ final class WatchLines: Sendable {
     ///   - result: The result.
     ///   - index: The target.
     ///   - time: The time of a replay; `nil` for now.
-    ///
+    ///   - events: What can have changed the result in a replay.
     /// - Returns: Whether the settings have ended the run.
     ///
     /// The process ends when the output cannot be written.
     @discardableResult
-    func write(_ result: Answer?, of index: Int, at time: Recording.Time? = nil) -> Bool {
+    func write(
+        _ result: Answer?,
+        of index: Int,
+        at time: Recording.Time? = nil,
+        after events: [Recording.Event] = []
+    ) -> Bool {
         state.withLock { state in
             guard !isOver(state) else { return true }
-            guard result != nil || state.progress.results[index] == nil else { return false }
-            let line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
+            let old = state.progress.results[index]
+            guard result != nil || old == nil else { return false }
+            var line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
             let news = result.map { state.progress.store($0, of: index) }
             guard news != .repetition else { return false }
+            if explains, let result {
+                line.cause =
+                    self.events?.cause(of: index, from: old, to: result)
+                    ?? (old == nil ? nil : Timeline.Cause.first(of: events, from: old, to: result))
+            }
             state.lineCount += 1
             if let error = result?.failure, !Output.standard.isTerminal {
                 printError("\(line.target): \(error)")

@@ -49,7 +49,7 @@ struct WatchReplay {
             switch step {
             case .change(let change):
                 writeInvalid(replay.start)
-                lines.write(change.result, of: valid[change.index], at: change.time)
+                lines.write(change.result, of: valid[change.index], at: change.time, after: change.causes)
             case .mark(let mark) where mark.kind.damage != nil: mark.kind.damage.map(printDamage)
             case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
             case .mark, .resumed, .event: break

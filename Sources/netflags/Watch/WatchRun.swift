@@ -8,12 +8,19 @@ struct WatchRun {
     private let query: TargetQuery
     private let lines: WatchLines
     private let watcher: TargetWatcher
+    /// Why no events are shown; `nil` where they are, or were not asked for.
+    private let eventsError: ReachabilityError?
 
-    init(_ query: TargetQuery, _ lines: WatchLines) throws(ReachabilityError) {
-        (self.query, self.lines) = (query, lines)
+    init(_ query: TargetQuery, _ settings: WatchLines.Settings) throws(ReachabilityError) {
+        let events = Result { () throws(ReachabilityError) in
+            query.explains ? try WatchedEvents() : nil
+        }
+        let lines = WatchLines(query, settings, try? events.get())
+        (self.query, self.lines, eventsError) = (query, lines, events.failure)
         watcher = try TargetWatcher(query.options, lines.detail, onChangeOf: lines.changes) { index, result in
             lines.write(result, of: index)
         }
+        watcher.events = try? events.get()
     }
 
     /// Watches until a signal comes, the reader of the output is gone, or the settings end the run.
@@ -24,6 +31,7 @@ struct WatchRun {
         try Output.standard.beginWatching()
         try query.forEachTarget(of: operands, beforeReading: waitForInput, add)
         guard lines.targetsAreComplete() else { throw UsageError.noTargets }
+        if let eventsError { printError("the causes of changes are not shown: \(eventsError)") }
         if !lines.isOver { _ = wait() }
         lines.finish()
         return .success

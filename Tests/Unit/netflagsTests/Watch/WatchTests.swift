@@ -68,7 +68,8 @@ struct WatchTests {
         #expect(try watch.row()?["letters"]?.string == "-R ------d")
     }
 
-    @Test func `a line has check's keys, then the time in UTC with milliseconds, then the explanation`()
+    @Test
+    func `a line has check's keys, then the time in UTC with milliseconds, the explanation and the cause`()
         throws
     {
         let host = try TestNamespace.oneWire()
@@ -78,7 +79,7 @@ struct WatchTests {
             row.keys == [
                 "target", "flags", "rawValue", "letters", "reachable", "address", "interface",
                 "interfaceType", "gateway", "code", "reason", "error", "time", "sourceAddress", "connect",
-                "explanation",
+                "explanation", "cause",
             ]
         )
         let time = try #require(row["time"]?.string)
