@@ -6,7 +6,7 @@ internal import Glibc
 ///
 /// Each file begins with a dump. The number of a file is that of the one before it plus one, or more where others took
 /// the names in between.
-enum RecordingDirectory {
+package enum RecordingDirectory {
     private static let prefix = "netflags-"
     private static let suffix = ".rtnl"
     private static let digits = 10
@@ -20,7 +20,7 @@ enum RecordingDirectory {
     static let numbers: ClosedRange<UInt64> = 0...9_999_999_999
 
     /// The number in the name of a file; `nil` for a name that ``name(_:)`` does not return, or with more digits.
-    static func number(_ name: String) -> UInt64? {
+    package static func number(_ name: String) -> UInt64? {
         guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
         let number = UInt64(name.dropFirst(prefix.count).dropLast(suffix.count))
         return number.flatMap { numbers.contains($0) && Self.name($0) == name ? $0 : nil }

@@ -8,11 +8,13 @@ struct AssertFormat {
     /// The name of the file of expectations.
     let file: String
     let isJSON: Bool
+    /// The recording that a change was tried on, a key of its rows; `nil` for none.
+    var recording: String?
 
     /// Writes an expectation, and whether an answer is the expected one.
     func write(_ line: ExpectationFile.Line, _ answer: Answer, to buffer: inout ByteBuffer) {
         let verdict = line.expectation.verdict(on: answer)
-        guard !isJSON else { return buffer.line { $0.members(line, verdict, answer.code) } }
+        guard !isJSON else { return buffer.line { members(of: line, verdict, answer.code, to: &$0) } }
         guard let reason = verdict.reason else { return }
         writeHead(line, to: &buffer)
         buffer.line(printable: "  \(reason)")
@@ -25,7 +27,7 @@ struct AssertFormat {
         guard !isJSON else {
             for span in spans {
                 buffer.line { json in
-                    json.members(line, span.verdict, span.code)
+                    members(of: line, span.verdict, span.code, to: &json)
                     json.member("from", span.start.description)
                     json.member("to", span.end.description)
                     json.member("cause", object: span.cause) { $1.members($0) }
@@ -46,17 +48,28 @@ struct AssertFormat {
     private func writeHead(_ line: ExpectationFile.Line, to buffer: inout ByteBuffer) {
         buffer.line(printable: "\(file):\(line.number): \(line.expectation)")
     }
-}
 
-extension ByteBuffer {
-    fileprivate mutating func members(
-        _ line: ExpectationFile.Line, _ verdict: NetworkState.Expectation.Verdict, _ code: String?
+    /// Writes the row of a recording that could not be asked.
+    static func writeJSON(_ error: String, of recording: String, to buffer: inout ByteBuffer) {
+        buffer.line { json in
+            json.member("recording", recording)
+            for key in ["line", "expectation", "holds", "code"] { json.member(key, String?.none) }
+            json.member("reason", error)
+        }
+    }
+
+    private func members(
+        of line: ExpectationFile.Line,
+        _ verdict: NetworkState.Expectation.Verdict,
+        _ code: String?,
+        to json: inout ByteBuffer
     ) {
-        member("line", line.number)
-        member("expectation", line.expectation.description)
-        member("holds", verdict.holds)
-        member("code", code)
-        member("reason", verdict.reason)
+        if let recording { json.member("recording", recording) }
+        json.member("line", line.number)
+        json.member("expectation", line.expectation.description)
+        json.member("holds", verdict.holds)
+        json.member("code", code)
+        json.member("reason", verdict.reason)
     }
 }
 

@@ -45,9 +45,11 @@ extension ExpectationFile {
     /// - Parameters:
     ///   - source: The network.
     ///   - format: The format of the output.
+    ///   - buffer: The output.
     /// - Returns: The exit status.
-    /// - Throws: A ``FileFailure`` when the output cannot be written.
-    func check(_ source: NetworkSource, _ format: AssertFormat) throws -> ExitStatus {
+    func check(
+        _ source: NetworkSource, _ format: AssertFormat, to buffer: inout ByteBuffer
+    ) -> ExitStatus {
         // All names are resolved side by side.
         let pending = lines.map { line in
             let query = TargetQuery(targets: [], options: line.expectation.options, explains: true)
@@ -56,13 +58,11 @@ extension ExpectationFile {
             return pending
         }
         var status = ExitStatus.success
-        try Output.standard.deliver { buffer in
-            for (line, var pending) in zip(lines, pending) {
-                for answer in pending.takeAll().compactMap(\.outcome) {
-                    let verdict = line.expectation.verdict(on: answer)
-                    status = status.worse(verdict.exitStatus)
-                    format.write(line, answer, to: &buffer)
-                }
+        for (line, var pending) in zip(lines, pending) {
+            for answer in pending.takeAll().compactMap(\.outcome) {
+                let verdict = line.expectation.verdict(on: answer)
+                status = status.worse(verdict.exitStatus)
+                format.write(line, answer, to: &buffer)
             }
         }
         return status

@@ -45,8 +45,12 @@ struct Assert: NetflagsCommand {
         }
         let file = try ExpectationFile(file, isReplay: recording != nil)
         let format = AssertFormat(file: file.name, isJSON: json)
-        guard always, let recording else { return try file.check(try recording?.source() ?? .kernel, format) }
-        return try checkAlways(file, recording.operand, format)
+        if always, let recording { return try checkAlways(file, recording.operand, format) }
+        let source = try recording?.source() ?? .kernel
+        var buffer = ByteBuffer()
+        let status = file.check(source, format, to: &buffer)
+        try Output.standard.deliver(&buffer)
+        return status
     }
 
     private func checkAlways(

@@ -56,7 +56,9 @@ struct Diff: TargetListCommand {
         let (first, last) = (try Self.instant(old, from, "--from"), try Self.instant(new, to, "--to"))
         let before = try first?.routing() ?? .live()
         let after = try last?.routing(notingOriginsSince: before.time) ?? .live()
-        return try RecordedComparison(before, after).print(targets, options, isJSON: json)
+        let comparison = RecordedComparison(before, after)
+        let format = DifferenceFormat(text: comparison.text, isJSON: json, origin: comparison.origin(of:))
+        return try comparison.print(targets, options, format)
     }
 
     /// A recording at an instant; `nil` for `live`.

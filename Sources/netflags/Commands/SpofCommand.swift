@@ -26,7 +26,7 @@ struct Spof: TargetListCommand {
     @Flag(help: "One JSON object a loss.")
     var json = false
 
-    @OptionGroup var recorded: ReplayOptions
+    @OptionGroup var recorded: RecordingListOptions
 
     @OptionGroup var named: RecordedTargets
 
@@ -35,7 +35,27 @@ struct Spof: TargetListCommand {
     func perform() throws -> ExitStatus {
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
-        let search = LossSearch(try NetworkState(try recorded.instant()))
+        guard let recordings = try recorded.list() else {
+            var buffer = ByteBuffer()
+            let status = search(try .live(), targets, options, nil, to: &buffer)
+            try Output.standard.deliver(&buffer)
+            return status
+        }
+        return try recordings.forEach(
+            isJSON: json, finding: "are cut off, or would be by one loss", writeError: Self.writeJSON
+        ) { instant, routing, buffer in
+            search(NetworkState(routing), targets, options, instant.operand, to: &buffer)
+        }
+    }
+
+    private func search(
+        _ state: NetworkState,
+        _ targets: [NamedTarget],
+        _ options: ReachabilityOptions,
+        _ recording: String?,
+        to buffer: inout ByteBuffer
+    ) -> ExitStatus {
+        let search = LossSearch(state)
         var status = ExitStatus.success
         for (text, target) in targets {
             let (answer, losses, omitted) = search.losses(of: target, options)
@@ -44,7 +64,7 @@ struct Spof: TargetListCommand {
                     "\(text): \(omitted) more things that it uses were not taken away: try them with what-if")
             }
             if let error = answer.failure, json { printError("\(text): \(error)") }
-            try Output.standard.deliver { write(text, answer, losses, to: &$0) }
+            write(text, answer, losses, recording, to: &buffer)
             let isUnknown =
                 omitted > 0 || answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
@@ -53,11 +73,26 @@ struct Spof: TargetListCommand {
         return status
     }
 
+    /// Writes the row of a recording that could not be read.
+    private static func writeJSON(_ error: String, of recording: String, to buffer: inout ByteBuffer) {
+        buffer.line { json in
+            json.member("recording", recording)
+            for key in ["target", "kind"] { json.member(key, String?.none) }
+            json.member("description", error)
+            json.member("outcome", Loss.Outcome.unknown.rawValue)
+            for key in ["old", "new"] { json.member(key, String?.none) }
+        }
+    }
+
     /// Writes a table, or a JSON object for each loss.
-    private func write(_ target: String, _ answer: Answer, _ losses: [Loss], to buffer: inout ByteBuffer) {
+    private func write(
+        _ target: String, _ answer: Answer, _ losses: [Loss], _ recording: String?,
+        to buffer: inout ByteBuffer
+    ) {
         guard !json else {
             for loss in losses {
                 buffer.line { json in
+                    if let recording { json.member("recording", recording) }
                     json.member("target", target)
                     json.member("kind", loss.kind.rawValue)
                     json.member("description", loss.description)

@@ -14,7 +14,7 @@ struct WhatIf: NetflagsCommand {
         discussion: """
             A change is one argument in the words of ip(8): 'link set eth0 down', 'route replace default via \
             192.0.2.1', 'addr del 192.0.2.2/24 dev eth0', 'rule add to 198.51.100.0/24 lookup 100', and \
-            'carrier eth0 off' for a cable. Nothing is touched, and no privilege is needed.
+            'carrier eth0 off' for a cable. Nothing is touched.
 
             The output begins with what the changes and the kernel by itself do to links, addresses, routes and rules. \
             Targets follow as diff prints them. Without targets after -- they are the default path, an address of \
@@ -41,7 +41,7 @@ struct WhatIf: NetflagsCommand {
         file: "Make the changes of this file first, one a line as for ip -batch; - for stdin.")
     var batch: String?
 
-    @OptionGroup var recorded: ReplayOptions
+    @OptionGroup var recorded: RecordingListOptions
 
     @Option(
         name: .customLong("target"),
@@ -65,8 +65,8 @@ struct WhatIf: NetflagsCommand {
     }
 
     func perform() throws -> ExitStatus {
-        let instant = try recorded.instant()
-        let inputs = [batch, expectations, instant?.operand].count { $0 == "-" }
+        let recordings = try recorded.list()
+        let inputs = [batch, expectations].count { $0 == "-" } + (recordings?.readingStandardInput ?? 0)
         guard inputs < 2 else {
             throw UsageError("stdin can be read only once: give files for the others")
         }
@@ -76,14 +76,26 @@ struct WhatIf: NetflagsCommand {
             for text in self.changes { changes.append(try NetworkState.Change(text)) }
         }
         guard !changes.isEmpty else { throw UsageError("no change: give one such as 'link set eth0 down'") }
-        guard let expectations else { return try compare(changes, instant) }
+        guard let expectations else { return try compare(changes, recordings) }
         guard targets.isEmpty else { throw Self.targetsBesideExpectations }
         guard try socket.options(isReplay: true) == ReachabilityOptions() else {
             throw UsageError("the sockets are those of the expectations: give the options in their lines")
         }
         let file = try ExpectationFile(expectations, isReplay: true)
-        let after = try NetworkState(instant).applying(changes)
-        return try file.check(after.source, AssertFormat(file: file.name, isJSON: json))
+        let format = AssertFormat(file: file.name, isJSON: json)
+        guard let recordings else {
+            var buffer = ByteBuffer()
+            let status = file.check(try NetworkState.live().applying(changes).source, format, to: &buffer)
+            try Output.standard.deliver(&buffer)
+            return status
+        }
+        return try recordings.forEach(
+            isJSON: json, finding: "do not meet the expectations", writeError: AssertFormat.writeJSON
+        ) { instant, routing, buffer in
+            var format = format
+            format.recording = instant.operand
+            return file.check(try NetworkState(routing).applying(changes).source, format, to: &buffer)
+        }
     }
 
     /// Throws for the words of a change without quotes, and for targets without the terminator.
@@ -145,16 +157,38 @@ struct WhatIf: NetflagsCommand {
 
     private func compare(
         _ changes: [NetworkState.Change],
-        _ instant: RecordedInstant?
+        _ recordings: RecordingList?
     ) throws -> ExitStatus {
         let options = try socket.options(isReplay: true)
         let named = try TargetQuery(targets: targets, options: options).recordedTargets()
-        let before = try NetworkState(instant)
-        let comparison = RecordedComparison(
-            before.routing, try before.applying(changes).routing, isPrediction: true)
-        if !json { try Output.standard.deliver(comparison.writeEffects) }
-        let own = instant == nil && targets.isEmpty ? Self.ownTargets : []
-        return try comparison.print(named, options, beside: own, isJSON: json)
+        func comparison(_ before: NetworkState) throws -> RecordedComparison {
+            RecordedComparison(before.routing, try before.applying(changes).routing, isPrediction: true)
+        }
+        func print(
+            _ comparison: RecordedComparison, _ recording: String?, beside own: [IPAddress] = []
+        ) throws -> ExitStatus {
+            if !json { try Output.standard.deliver(comparison.writeEffects) }
+            let format = DifferenceFormat(text: comparison.text, isJSON: json, recording: recording)
+            return try comparison.print(named, options, beside: own, format)
+        }
+        guard let recordings else {
+            return try print(
+                try comparison(try .live()), nil, beside: targets.isEmpty ? Self.ownTargets : [])
+        }
+        return try recordings.forEach(
+            isJSON: json, finding: "differ", writeError: DifferenceFormat.writeJSON
+        ) { instant, routing, buffer in
+            let comparison = try comparison(NetworkState(routing))
+            guard recordings.isNamed else { return try print(comparison, instant.operand) }
+            let (questions, omitted) = comparison.questions(named, options)
+            if omitted > 0 { printError("\(instant.operand): \(RecordedComparison.omission(omitted))") }
+            let format = DifferenceFormat(text: comparison.text, isJSON: json, recording: instant.operand)
+            var rows = ByteBuffer()
+            let status = comparison.forEachDifference(questions) { format.write($0, to: &rows) }
+            if status != .success, !json { comparison.writeEffects(to: &buffer) }
+            buffer.append(bytes: rows.bytes)
+            return status
+        }
     }
 
     /// The name servers of this host, and the other ends of its connections.
@@ -186,12 +220,5 @@ extension String {
     fileprivate var quotedForShell: String {
         let isPlain = allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "%+,-./:=@_".contains($0)) }
         return isPlain && !isEmpty ? self : "'\(replacing("'", with: #"'\''"#))'"
-    }
-}
-
-extension NetworkState {
-    /// The network of a recording at an instant, or of the running kernel; prints where a recording could not be read.
-    init(_ instant: RecordedInstant?) throws(ReachabilityError) {
-        self = if let instant { NetworkState(try instant.routing()) } else { try .live() }
     }
 }

@@ -11,6 +11,8 @@ struct DifferenceFormat {
     let isJSON: Bool
     /// Who asked for a change; `nil` if that is unknown.
     var origin: (NetworkDifference) -> Recording.Event.Origin? = { _ in nil }
+    /// The recording that a change was tried on, a key of its rows; `nil` for none.
+    var recording: String?
     var isColoured = Output.standard.showsColour
 
     func write(_ found: TargetDifference, to buffer: inout ByteBuffer) {
@@ -69,10 +71,12 @@ struct DifferenceFormat {
 
     private func writeJSON(_ found: TargetDifference, to buffer: inout ByteBuffer) {
         buffer.line { json in
+            if let recording { json.member("recording", recording) }
             json.member("target", found.question.text)
             json.member("family", found.question.family?.description)
             json.member("old", object: found.old) { $1.members($0, reason: $0.reason) }
             json.member("new", object: found.new) { $1.members($0, reason: $0.reason) }
+            if recording != nil { json.member("error", String?.none) }
             json.member("causes", objects: found.causes?.differences) { cause, json in
                 let (noun, sentence) = text.words(cause)
                 json.member("kind", noun)
@@ -83,6 +87,16 @@ struct DifferenceFormat {
             if let causes = found.causes { json.member("smallest", causes.isSmallest) }
             if !found.lostPaths.isEmpty { json.member("lostPaths", found.lostPaths) }
             if !found.openChoices.isEmpty { json.member("openChoices", found.openChoices) }
+        }
+    }
+
+    /// Writes the row of a recording on which the change could not be tried.
+    static func writeJSON(_ error: String, of recording: String, to buffer: inout ByteBuffer) {
+        buffer.line { json in
+            json.member("recording", recording)
+            for key in ["target", "family", "old", "new"] { json.member(key, String?.none) }
+            json.member("error", error)
+            json.member("causes", String?.none)
         }
     }
 }

@@ -146,7 +146,7 @@ struct RecordedComparison {
     }
 
     /// Who asked for a change, as far as the new state's recording has it after the old state.
-    private func origin(of difference: NetworkDifference) -> Recording.Event.Origin? {
+    func origin(of difference: NetworkDifference) -> Recording.Event.Origin? {
         guard let subject = difference.subject, let time = old.time else { return nil }
         return new.origins.origin(of: subject, isRemoval: difference.kind == .removed, after: time)
     }
@@ -185,34 +185,48 @@ struct RecordedComparison {
     ///   - named: The targets; where there are none, those of ``questions(_:)``.
     ///   - options: The socket of the queries.
     ///   - others: Addresses to compare beside those where no target is named.
-    ///   - isJSON: Whether each target is a JSON object.
+    ///   - format: The format of the output.
     /// - Returns: The exit status.
     /// - Throws: A ``FileFailure`` when the output cannot be written.
     func print(
         _ named: [NamedTarget],
         _ options: ReachabilityOptions,
         beside others: [IPAddress] = [],
-        isJSON: Bool
+        _ format: DifferenceFormat
     ) throws -> ExitStatus {
-        guard named.isEmpty else {
-            return try print(named.map { .init(text: $0.text, target: $0.target, options: options) }, isJSON)
-        }
-        let (found, omitted) = questions(options)
-        if omitted > 0 {
-            printError("\(omitted) more networks differ and were not compared: give targets in them")
-        }
-        let beside = others.filter { options.compares($0) }.map { TargetDifference.Question($0, options) }
-        return try print(found + beside.filter { !found.contains($0) }, isJSON)
-    }
-
-    private func print(_ questions: [TargetDifference.Question], _ isJSON: Bool) throws -> ExitStatus {
-        let format = DifferenceFormat(text: text, isJSON: isJSON, origin: origin(of:))
+        let (questions, omitted) = questions(named, options, beside: others)
+        if omitted > 0 { printError(Self.omission(omitted)) }
         var progress = ProgressLine(total: questions.count)
         defer { progress.erase() }
+        return try forEachDifference(questions) { count in
+            progress.show(count)
+        } _: { found in
+            progress.erase()
+            try Output.standard.deliver { format.write(found, to: &$0) }
+        }
+    }
+
+    /// The message about networks that were not compared.
+    static func omission(_ count: Int) -> String {
+        "\(count) more networks differ and were not compared: give targets in them"
+    }
+
+    /// Compares targets, and calls the body with those that differ or could not be evaluated.
+    ///
+    /// - Parameters:
+    ///   - questions: The targets.
+    ///   - willCompare: Called before each with its position.
+    ///   - body: Takes a difference.
+    /// - Returns: The exit status.
+    func forEachDifference(
+        _ questions: [TargetDifference.Question],
+        willCompare: (Int) -> Void = { _ in },
+        _ body: (TargetDifference) throws -> Void
+    ) rethrows -> ExitStatus {
         var status = ExitStatus.success
         var paths: [TargetDifference] = []
         for (count, question) in questions.enumerated() {
-            progress.show(count)
+            willCompare(count)
             let found = compare(question)
             guard found.isDifferent || found.isUndetermined else { continue }
             // The default path is that of one of the families.
@@ -220,13 +234,26 @@ struct RecordedComparison {
             guard !isRepeated else { continue }
             if question.target == .defaultPath { paths.append(found) }
             status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
-            progress.erase()
-            try Output.standard.deliver { format.write(found, to: &$0) }
+            try body(found)
         }
         return status
     }
 
     // MARK: Targets
+
+    /// The queries about targets, or those where none is named, and how many networks are left out.
+    func questions(
+        _ named: [NamedTarget],
+        _ options: ReachabilityOptions,
+        beside others: [IPAddress] = []
+    ) -> (questions: [TargetDifference.Question], omitted: Int) {
+        guard named.isEmpty else {
+            return (named.map { .init(text: $0.text, target: $0.target, options: options) }, 0)
+        }
+        let (found, omitted) = questions(options)
+        let beside = others.filter { options.compares($0) }.map { TargetDifference.Question($0, options) }
+        return (found + beside.filter { !found.contains($0) }, omitted)
+    }
 
     /// The queries where no target is named: the default path, that of each family, and an address of each network
     /// whose routes, rules or addresses differ.

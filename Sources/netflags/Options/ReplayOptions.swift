@@ -12,16 +12,21 @@ struct ReplayOptions: ParsableArguments {
     )
     var replay: String?
 
-    @Option(
-        time: "Evaluate the recording as of this time: RFC 3339 or a time of day, in UTC. (default: its end)")
+    @Option(time: Self.atAbstract)
     var at: RecordedTime?
+
+    fileprivate static let atAbstract =
+        "Evaluate the recording as of this time: RFC 3339 or a time of day, in UTC. (default: its end)"
+
+    fileprivate static let timeWithoutRecording = UsageError(
+        "--at is for a recording: give one with --replay")
 
     /// The recording; `nil` for the live kernel.
     ///
     /// - Throws: A usage error for a time without a recording, or one that would need to read standard input twice.
     func instant() throws(UsageError) -> RecordedInstant? {
         guard let replay else {
-            guard at == nil else { throw UsageError("--at is for a recording: give one with --replay") }
+            guard at == nil else { throw Self.timeWithoutRecording }
             return nil
         }
         return try RecordedInstant(operand: replay, time: at).checkingInput(for: "--at")
@@ -39,5 +44,41 @@ extension RecordedInstant {
             throw UsageError("stdin can be read only once: give \(option) the date, too, or a file")
         }
         return self
+    }
+}
+
+/// The options of commands that evaluate the live kernel, or recordings of many hosts at an instant.
+struct RecordingListOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Evaluate a recording instead of the live kernel; - for stdin. Can be repeated.",
+            valueName: "file"),
+        completion: .file())
+    var replay: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Evaluate each entry of a directory: one a host.", valueName: "dir"),
+        completion: .directory)
+    var replayHosts: String?
+
+    @Option(time: ReplayOptions.atAbstract)
+    var at: RecordedTime?
+
+    /// The recordings; `nil` for the live kernel.
+    ///
+    /// - Throws: A usage error for a time without a recording, one that would need to read standard input twice, and
+    ///   a directory that is the recording of one host; a ``FileFailure`` for one that cannot be read, or is empty.
+    func list() throws -> RecordingList? {
+        guard replayHosts != nil || !replay.isEmpty else {
+            guard at == nil else { throw ReplayOptions.timeWithoutRecording }
+            return nil
+        }
+        let all = try replay + (replayHosts.map(RecordingList.hosts) ?? [])
+        return RecordingList(
+            instants: try all.map { (operand) throws(UsageError) in
+                try RecordedInstant(operand: operand, time: at).checkingInput(for: "--at")
+            },
+            isNamed: replayHosts != nil || all.count > 1)
     }
 }

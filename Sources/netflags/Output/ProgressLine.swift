@@ -7,24 +7,26 @@ struct ProgressLine {
 
     private let output: Output
     private let total: Int
+    /// What is counted.
+    private let noun: String
     /// When the line is first shown; `nil` for never.
     private let due: ContinuousClock.Instant?
     /// The length of what is shown.
     private var width = 0
 
     /// Prepares a line; nothing is shown where the output is not a terminal.
-    init(total: Int, output: Output = .error) {
-        self.init(total: total, output: output, due: output.isTerminal ? .now + Self.delay : nil)
+    init(total: Int, _ noun: String = "targets", output: Output = .error) {
+        self.init(total: total, noun, output: output, due: output.isTerminal ? .now + Self.delay : nil)
     }
 
-    init(total: Int, output: Output, due: ContinuousClock.Instant?) {
-        (self.total, self.output, self.due) = (total, output, due)
+    init(total: Int, _ noun: String = "targets", output: Output, due: ContinuousClock.Instant?) {
+        (self.total, self.noun, self.output, self.due) = (total, noun, output, due)
     }
 
-    /// Shows how many targets are compared.
+    /// Shows how many are compared.
     mutating func show(_ count: Int) {
         guard let due, due <= .now else { return }
-        let text = "compared \(count) of \(total) targets"
+        let text = "compared \(count) of \(total) \(noun)"
         write("\r" + text)
         width = text.utf8.count
     }

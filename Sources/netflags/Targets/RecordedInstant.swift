@@ -14,16 +14,19 @@ struct RecordedInstant: Hashable {
     ///
     /// A time of day is the first one in the recording.
     ///
-    /// - Parameter origins: The time since when to note who asked for changes; `nil` to note nothing.
+    /// - Parameters:
+    ///   - origins: The time since when to note who asked for changes; `nil` to note nothing.
+    ///   - report: Prints damage.
     /// - Returns: The network.
     /// - Throws: An error if the recording cannot be opened, or has no whole dump before its damage.
     func routing(
-        notingOriginsSince origins: Recording.Time? = nil
+        notingOriginsSince origins: Recording.Time? = nil,
+        _ report: (Recording.Damage) -> Void = printDamage
     ) throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
         let day = time?.isTimeOfDay == true ? try recording.firstTime() : nil
         let routing = try recording.routing(at: time?.time(after: day), notingOriginsSince: origins)
-        routing.damage.forEach(printDamage)
+        routing.damage.forEach(report)
         return routing
     }
 

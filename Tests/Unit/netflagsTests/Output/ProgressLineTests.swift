@@ -32,6 +32,11 @@ struct ProgressLineTests {
             text == "\rcompared 9 of 103 targets\rcompared 10 of 103 targets\r\(erased)\r.")
     }
 
+    @Test func `the line says what is counted`() throws {
+        let text = try written { ProgressLine(total: 103, "recordings", output: $0, due: .now) }
+        #expect(text.hasPrefix("\rcompared 9 of 103 recordings\r"))
+    }
+
     @Test func `nothing is shown before it is due`() throws {
         #expect(try written { ProgressLine(total: 103, output: $0, due: .now + .seconds(3600)) } == ".")
     }

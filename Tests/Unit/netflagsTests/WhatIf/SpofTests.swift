@@ -33,7 +33,7 @@ struct SpofTests {
         #expect(
             objects.map { $0["kind"]?.string } == ["link", "carrier", "gateway", "address", "route", "rule"])
         for object in objects {
-            #expect(object.keys == ["target", "kind", "description", "outcome", "old", "new"])
+            #expect(object.keys == ["recording", "target", "kind", "description", "outcome", "old", "new"])
             #expect(object["outcome"] == .string("lost"))
             #expect(object["old"]?["interface"] == .string("eth1"))
         }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import NetlinkPlanning
+import NetlinkReachability
+import NetlinkRecording
+import SystemSupport
+
+/// The recordings that a command evaluates one after the other; one is in memory at a time.
+struct RecordingList {
+    let instants: [RecordedInstant]
+    /// Whether there can be several: text names them, and is written where there is something to say.
+    let isNamed: Bool
+
+    /// How many of them are standard input.
+    var readingStandardInput: Int { instants.count { $0.operand == "-" } }
+
+    /// The recordings in a directory that has one of each host: its entries, except hidden ones.
+    static func hosts(in directory: String) throws -> [String] {
+        var names: [String] = []
+        let isRead = forEachEntry(of: directory) { _, name in
+            let name = String(cString: name)
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        guard isRead else { throw FileFailure("read \(directory)", errno) }
+        guard !names.contains(where: { RecordingDirectory.number($0) != nil }) else {
+            throw UsageError(
+                "\(directory) is the recording of one host: give it to --replay, or the directory that it is in"
+            )
+        }
+        guard !names.isEmpty else { throw FileFailure("read \(directory)", "it has no recording") }
+        let folder = directory.hasSuffix("/") ? directory : directory + "/"
+        return names.sorted().map { folder + $0 }
+    }
+
+    /// Calls the body with each recording, and prints what it writes.
+    ///
+    /// A recording that cannot be evaluated has a row with the error, and the next one follows. A text about a single
+    /// recording has none: the error is thrown.
+    ///
+    /// - Parameters:
+    ///   - isJSON: Whether rows are JSON objects.
+    ///   - finding: What the status 1 says about recordings, in words.
+    ///   - writeError: Writes a row with an error.
+    ///   - body: Evaluates a recording, and returns its status.
+    /// - Returns: The worst status.
+    /// - Throws: What the body throws that is not about the recording or a change; why the output cannot be written.
+    func forEach(
+        isJSON: Bool,
+        finding: String,
+        writeError: (_ error: String, _ recording: String, inout ByteBuffer) -> Void,
+        _ body: (RecordedInstant, RecordedRouting, inout ByteBuffer) throws -> ExitStatus
+    ) throws -> ExitStatus {
+        var progress = isNamed ? ProgressLine(total: instants.count, "recordings") : nil
+        defer { progress?.erase() }
+        var counts: [ExitStatus: Int] = [:]
+        for (position, instant) in instants.enumerated() {
+            progress?.show(position)
+            var rows = ByteBuffer()
+            var status = ExitStatus.undetermined
+            do {
+                let routing = try instant.routing { damage in
+                    progress?.erase()
+                    printDamage(damage)
+                }
+                status = try body(instant, routing, &rows)
+            } catch let error where error is ReachabilityError || error is NetworkState.Refusal {
+                guard isJSON || isNamed else { throw error }
+                rows.removeAll()
+                if isJSON {
+                    writeError("\(error)", instant.operand, &rows)
+                } else {
+                    rows.line(printable: "error: \(error)")
+                }
+            }
+            counts[status, default: 0] += 1
+            guard !rows.bytes.isEmpty else { continue }
+            progress?.erase()
+            try Output.standard.deliver { buffer in
+                if isNamed, !isJSON { buffer.line(printable: "\(instant.operand):") }
+                buffer.append(bytes: rows.bytes)
+                if isNamed, !isJSON { buffer.append("\n") }
+            }
+        }
+        progress?.erase()
+        try writeSummary(counts, isJSON: isJSON, finding)
+        return counts.keys.reduce(.success) { $0.worse($1) }
+    }
+
+    private func writeSummary(_ counts: [ExitStatus: Int], isJSON: Bool, _ finding: String) throws {
+        let failed = counts[.undetermined] ?? 0
+        if isJSON, failed > 0 {
+            printError(
+                "\(failed) of \(instants.count) recordings could not be evaluated: see the errors in their rows"
+            )
+        } else if isNamed, !isJSON {
+            try Output.standard.deliver { buffer in
+                buffer.append(
+                    "\(instants.count) recordings: \(counts[.unreachable] ?? 0) \(finding), "
+                        + "\(failed) could not be evaluated\n")
+            }
+        }
+    }
+}
