@@ -132,8 +132,7 @@ examples: test-deps ## Build, test and run the example programs, a package that 
 	$(SWIFT) test --package-path docs/examples --disable-xctest
 	$(SWIFT) build --product netflags
 	NETFLAGS="$$($(SWIFT) build --show-bin-path)/netflags" SWIFT="$(SWIFT)" docs/examples/check
-	SWIFTC="$(dir $(shell command -v $(SWIFT)))swiftc" docs/check-problems \
-		"$$($(SWIFT) build --show-bin-path)/netflags" "$$($(SWIFT) build --package-path docs/examples --show-bin-path)"
+	docs/check-commands "$$($(SWIFT) build --show-bin-path)/netflags"
 
 examples-server: test-deps ## Build and test the server recipes: ServiceLifecycle, logging, metrics, NIO, AsyncHTTPClient
 	$(SWIFT) test --package-path docs/examples/server --disable-xctest
