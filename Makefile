@@ -72,7 +72,7 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 # --- Proof ---------------------------------------------------------------------------------------------
 
 .PHONY: test asan tsan c-warnings lint format foundation-check examples examples-server apple-names check bench \
-	soak fuzz-structures stress storm kernels kernels-programs kernels-examples
+	snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
@@ -134,6 +134,10 @@ examples: test-deps ## Build, test and run the example programs, a package that 
 	NETFLAGS="$$($(SWIFT) build --show-bin-path)/netflags" SWIFT="$(SWIFT)" docs/examples/check
 	docs/check-commands "$$($(SWIFT) build --show-bin-path)/netflags"
 
+snippets: deps ## Compile each piece of Swift of the documentation as it is printed
+	$(SWIFT) build
+	SWIFTC="$(dir $(shell command -v $(SWIFT)))swiftc" docs/check-snippets "$$($(SWIFT) build --show-bin-path)"
+
 examples-server: test-deps ## Build and test the server recipes: ServiceLifecycle, logging, metrics, NIO, AsyncHTTPClient
 	$(SWIFT) test --package-path docs/examples/server --disable-xctest
 
@@ -185,7 +189,7 @@ kernels-examples: test-deps
 	$(SWIFT) build --package-path docs/examples --product download
 
 check: export TEST_ROUNDS = all
-check: lint c-warnings examples test ## Run the checks of every change, and all rounds of the tests
+check: lint c-warnings snippets examples test ## Run the checks of every change, and all rounds of the tests
 
 include packaging/packaging.mk
 
