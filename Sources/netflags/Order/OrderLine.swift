@@ -41,7 +41,7 @@ extension OrderLine {
             table.add(entry?.sourceAddress?.description ?? "-")
             table.add(entry?.rule?.description ?? "-")
             table.add(line.error.map { "error: \($0)" } ?? line.words)
-            table.endRow(isWhole: line.error != nil)
+            table.endRow(isWhole: entry?.rank == nil)
         }
         table.flush(to: &buffer)
     }

@@ -70,7 +70,10 @@ struct TextFormat: LineFormat {
         table.add(report.interface?.name ?? "-")
         table.add(report.gateway?.description ?? "-")
         table.add(report.reason.description)
-        table.endRow { if explains { TextExplanation.write(report, after: cause, to: &$0) } }
+        // Why packets cannot leave is whole; otherwise the reason says again what the columns before it do.
+        table.endRow(isWhole: !report.flags.isNetworkReachable) {
+            if explains { TextExplanation.write(report, after: cause, to: &$0) }
+        }
     }
 
     mutating func flush(to buffer: inout ByteBuffer) {

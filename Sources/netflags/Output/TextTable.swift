@@ -15,8 +15,8 @@ struct TextTable {
     private var text = ByteBuffer()
     /// The columns of each cell, the width that it asks of its column, and where it ends in ``text``.
     private var cells: [(columns: Int, width: Int, end: Int)] = []
-    /// Where each row ends in ``cells``, where the lines below it end in ``text``, and whether it is longer than the
-    /// terminal is wide, if need be.
+    /// Where each row ends in ``cells``, where the lines below it end in ``text``, and whether it is not cut to the
+    /// width of the terminal.
     private var rows: [(cells: Int, end: Int, isWhole: Bool)] = []
 
     /// - Parameters:
@@ -55,7 +55,7 @@ struct TextTable {
     ///
     /// - Parameters:
     ///   - isWhole: Whether the row is not cut, as an error, which ends with what to do. Its last cell is wrapped
-    ///     between words where there is room.
+    ///     between words, where it stands if there is room, and otherwise on lines of its own.
     ///   - lines: Writes the lines below the row.
     mutating func endRow(isWhole: Bool = false, _ lines: (inout ByteBuffer) -> Void = { _ in }) {
         for (column, cell) in cells[(rows.last?.cells ?? 0)..<cells.count - 1].enumerated() {
@@ -65,44 +65,51 @@ struct TextTable {
         rows.append((cells.count, text.bytes.count, isWhole))
     }
 
-    /// The least columns in which the last cell is wrapped.
+    /// The least columns in which the last cell is wrapped where it stands.
     private static let narrowestCell = 24
+    /// The columns before a last cell on lines of its own.
+    private static let margin = 6
 
     /// Writes the rows, and forgets them.
     mutating func flush(to buffer: inout ByteBuffer) {
         var line = ByteBuffer()
         var (cell, start) = (0, 0)
         for row in rows {
-            var indentation = 0
-            for column in 0..<row.cells - cell {
-                let content = cells[cell + column]
-                let bytes = text.bytes[start..<content.end]
-                start = content.end
-                guard cell + column + 1 < row.cells else {
-                    if row.isWhole, let lineWidth, indentation + content.columns > lineWidth,
-                        lineWidth - indentation >= Self.narrowestCell
-                    {
-                        line.append(
-                            words: String(decoding: bytes, as: UTF8.self), from: indentation,
-                            wrappedAt: lineWidth)
-                    } else {
-                        line.append(bytes: bytes)
-                    }
-                    break
-                }
-                line.append(bytes: bytes)
-                line.append(spaces: max(0, widths[column] - content.columns) + 2)
-                indentation += max(widths[column], content.columns) + 2
+            var (indentation, gap) = (0, 0)
+            for column in cell..<row.cells - 1 {
+                line.append(spaces: gap)
+                line.append(bytes: text.bytes[start..<cells[column].end])
+                start = cells[column].end
+                let width = max(widths[column - cell], cells[column].columns) + 2
+                gap = width - cells[column].columns
+                indentation += width
             }
-            cell = row.cells
-            if let lineWidth, !row.isWhole {
-                buffer.append(line, cutTo: lineWidth)
-            } else {
+            let last = cells[row.cells - 1]
+            let content = text.bytes[start..<last.end]
+            if row.isWhole, let lineWidth, indentation + last.columns > lineWidth {
+                if lineWidth - indentation < Self.narrowestCell {
+                    buffer.append(line, cutTo: lineWidth)
+                    buffer.append("\n")
+                    line.removeAll()
+                    (indentation, gap) = (Self.margin, Self.margin)
+                }
+                line.append(spaces: gap)
+                line.append(
+                    words: String(decoding: content, as: UTF8.self), from: indentation, wrappedAt: lineWidth)
                 buffer.append(bytes: line.bytes)
+            } else {
+                line.append(spaces: gap)
+                line.append(bytes: content)
+                if let lineWidth, !row.isWhole {
+                    buffer.append(line, cutTo: lineWidth)
+                } else {
+                    buffer.append(bytes: line.bytes)
+                }
             }
             buffer.append("\n")
-            buffer.append(bytes: text.bytes[start..<row.end])
+            buffer.append(bytes: text.bytes[last.end..<row.end])
             start = row.end
+            cell = row.cells
             line.removeAll()
         }
         text.removeAll()

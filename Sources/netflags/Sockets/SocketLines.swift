@@ -71,7 +71,7 @@ struct SocketLines {
         table.add(status?.interface?.name ?? "-")
         table.add(process ?? "-")
         table.add(result.reason)
-        table.endRow()
+        table.endRow(isWhole: status?.isViable != true)
     }
 
     /// Writes on a terminal that there is no socket, if no line was added.

@@ -85,9 +85,9 @@ struct TimelineText {
     func writeLosses(to buffer: inout ByteBuffer) {
         let needsDate = timeline.start.date != timeline.end.date
         for loss in losses {
-            buffer.append(needsDate ? "\(loss.time.date) " : "")
-            buffer.append("\(loss.time.clock(8)) ")
-            buffer.line(printable: "\(loss.targets.joined(separator: ", ")): \(loss.words)")
+            let time = (needsDate ? "\(loss.time.date) " : "") + loss.time.clock(8)
+            let text = "\(loss.targets.joined(separator: ", ")): \(loss.words)"
+            buffer.line(time, text, indentation: time.utf8.count + 1)
         }
     }
 

@@ -73,9 +73,30 @@ struct TextFormatTests {
     @Test func `an error is whole, as it ends with what to do`() throws {
         let error = ReachabilityError(
             operation: "open a netlink socket", number: 1)
-        for row in try rows(.failure(error), columns: 60, isWatch: true) {
-            #expect(row.hasSuffix("allow AF_NETLINK (RestrictAddressFamilies= in systemd)"))
-        }
+        let words = try rows(.failure(error), columns: 60, isWatch: true).joined().split(separator: " ")
+        let end = "allow AF_NETLINK (RestrictAddressFamilies= in systemd)".split(separator: " ")
+        #expect(
+            words.indices.filter { words[$0...].starts(with: end.dropLast()) }.count == Self.targets.count)
+    }
+
+    @Test(arguments: [40, 60, 80] as [UInt16])
+    func `the reason why packets cannot leave is whole, below a row without room for it`(columns: UInt16)
+        throws
+    {
+        let terminal = try Terminal(columns: columns)
+        let query = TargetQuery(targets: ["a.name", "192.0.2.9"])
+        var format = TextFormat(query, isTimed: false, for: Output(descriptor: terminal.screen))
+        let target = ReachabilityTarget.address(try #require(IPAddress("198.51.100.7")))
+        let source = try Recording(path: Recordings.path("01-dummy/05-admin-down")).source()
+        var outcome: (Result<ReachabilityReport, ReachabilityError>)?
+        source.reports(on: [target], options: ReachabilityOptions(), .brief) { outcome = $0 }
+        let reason = try #require(outcome).get().reason.description
+        var buffer = ByteBuffer()
+        format.write(TargetLine(target: "a.name", outcome: outcome), to: &buffer)
+        format.flush(to: &buffer)
+        let text = String(decoding: buffer.bytes, as: UTF8.self)
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= Int(columns) }, "\(text)")
+        #expect(text.split { $0.isWhitespace }.joined(separator: " ").hasSuffix(reason), "\(text)")
     }
 
     @Test func `the last cell of a whole row is wrapped under its start`() throws {
