@@ -5,6 +5,7 @@ package import RoutingSimulation
 
 /// Two states of a network, what differs between them, and which differences explain a changed answer.
 ///
+/// <!-- not compiled: it is not public -->
 /// ```swift
 /// let comparison = NetworkComparison(old, new)
 /// let causes = comparison.causes(for: [query]) { state in ask(state) == oldAnswer }

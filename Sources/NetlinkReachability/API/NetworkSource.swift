@@ -133,8 +133,8 @@ extension NetworkSource {
     /// ```
     ///
     /// The flags are those of `flags()` for each address. The queries go to the kernel together, up to 64 in a
-    /// datagram, which costs about three fifths of the time of one query after the other. The kernel answers them
-    /// one by one: the routes can change in between.
+    /// datagram, which costs less than one query after the other. The kernel answers them one by one: the routes can
+    /// change in between.
     ///
     /// - Parameters:
     ///   - addresses: The addresses; 0.0.0.0 and :: stand for the default path.

@@ -3,7 +3,7 @@
 /// Failures of the kernel under a simulated network, which last until a test resets them.
 ///
 /// ```swift
-/// network.change { $0.failures.queries = .notPermitted }
+/// network.change { $0.failures.questions = .notPermitted }
 /// ```
 ///
 /// Single failures are methods of ``SimulatedNetwork``, such as ``SimulatedNetwork/loseNotifications()``.

@@ -11,8 +11,8 @@ public import NetlinkReachability
 ///     let network = try LiveNetwork()
 ///     try network.shell("ip link add eth0 type veth peer name cable; ip link set cable up; ip link set eth0 up")
 ///     try network.shell("ip addr add 192.0.2.2/24 dev eth0")
-///     let reachability = try NetworkReachability(address: "192.0.2.7", source: network.source)
-///     #expect(try reachability.flags().contains(.isDirect))
+///     let reachability = try NetworkReachability(host: "192.0.2.7", source: network.source)
+///     #expect(try reachability.blockingFlags().contains(.isDirect))
 /// }
 /// ```
 ///

@@ -20,7 +20,7 @@ extension SimulatedNetwork {
     ///
     /// ```swift
     /// let network = try SimulatedNetwork(playing: "roaming.rtnl")
-    /// let reachability = try NetworkReachability(target: .defaultPath, source: network.source)
+    /// let reachability = NetworkReachability(target: .defaultPath, source: network.source)
     /// let observation = try reachability.observe { print((try? $0.get())?.letters ?? "unknown") }
     /// while network.remainingStepCount > 0 { try await network.advance(by: .seconds(1)) }
     /// ```

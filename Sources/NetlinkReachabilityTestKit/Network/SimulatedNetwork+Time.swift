@@ -27,7 +27,7 @@ extension SimulatedNetwork {
     /// Waits until the network has settled and a condition holds.
     ///
     /// ```swift
-    /// try await network.settle { indicator.text == "offline" }
+    /// try await network.settle { indicator.light == .red }
     /// ```
     ///
     /// Use it for code under test that runs in its own tasks. The clock does not move.
@@ -85,7 +85,7 @@ extension SimulatedNetwork {
     /// Waits until the network has settled, and returns the next instant at which something is due; `nil` for none.
     ///
     /// ```swift
-    /// print(try await network.nextDue()?.offset)   // 60.0 seconds
+    /// print(try await network.nextDue()?.offset ?? .zero)   // 60.0 seconds
     /// ```
     ///
     /// - Parameter limit: A bound in real time.

@@ -8,7 +8,7 @@ extension NetworkSource {
     /// ```swift
     /// let source = try NetworkSource.recording(path: "router.rtnl")   // written by `netflags record`
     /// let reachability = try NetworkReachability(target: .host("192.0.2.7"), source: source)
-    /// print(try reachability.flags())
+    /// print(try await reachability.flags())
     /// ```
     ///
     /// It is read once. ``Recording`` has the network of earlier times, and the changes. Every query is answered in

@@ -137,7 +137,7 @@ extension ReachabilityFlags {
     /// automatically, on traffic or on demand, and ``interventionRequired`` is not set.
     ///
     /// ```swift
-    /// let flags = try NetworkReachability(host: "example.com").flags()
+    /// let flags = try await NetworkReachability(host: "example.com").flags()
     /// if flags.isNetworkReachable { upload() }
     /// ```
     ///

@@ -5,7 +5,7 @@
 /// The ``description`` is one short English sentence; ``code`` is stable, for programs.
 ///
 /// ```swift
-/// let report = try reachability.report(.brief)
+/// let report = try await reachability.report(.brief)
 /// if report.reason.code == .noCarrier { print("plug in the cable: \(report.reason)") }
 /// ```
 public struct ReachabilityReason: Hashable, Sendable, Codable {

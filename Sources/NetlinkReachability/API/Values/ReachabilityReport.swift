@@ -6,7 +6,7 @@ internal import RoutingModel
 /// The flags of a target, and the facts that led to them.
 ///
 /// ```swift
-/// let report = try NetworkReachability(host: "example.com").report()
+/// let report = try await NetworkReachability(host: "example.com").report()
 /// print(report)                          // example.com: -R -------, through gateway 192.0.2.1 on eth0
 /// print(report.interface?.name ?? "-", report.sourceAddress?.description ?? "-")
 /// ```
