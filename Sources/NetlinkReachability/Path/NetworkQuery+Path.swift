@@ -4,8 +4,8 @@ extension PathAnswer: ObservableQuery {
     static let evaluation = QueryEvaluation(QueryKind(PathAnswer.self))
 }
 
-extension PathQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(PathQuery.self))
+extension PathVerdictQuery: ObservableQuery {
+    static let evaluation = QueryEvaluation(QueryKind(PathVerdictQuery.self))
 }
 
 extension NetworkQuery<NetworkPath> {
@@ -31,13 +31,16 @@ extension NetworkQuery<NetworkPath> {
         metering: NetworkMetering = .unmetered
     ) -> Self {
         let query = PathQuery(required: required, prohibited: prohibited, options: options)
-        return Self(PathAnswer(query: query, metering: metering))
+        return Self(PathAnswer(query: PathVerdictQuery(query: query, metering: metering)))
     }
 }
 
 extension NetworkQuery<PathVerdict> {
     /// The default path of a socket with its reason; another reason for the same path is not a change.
-    package static func pathWithReason(options: ReachabilityOptions) -> Self {
-        Self(PathQuery(options: options))
+    package static func pathWithReason(
+        options: ReachabilityOptions,
+        metering: NetworkMetering = .unmetered
+    ) -> Self {
+        Self(PathVerdictQuery(query: PathQuery(options: options), metering: metering))
     }
 }

@@ -30,7 +30,10 @@ extension NetworkSource {
     }
 
     /// Asks for the default path of a socket with its reason.
-    package func pathWithReason(options: ReachabilityOptions) throws(ReachabilityError) -> PathVerdict {
-        try NetworkQuery.pathWithReason(options: options).answer(from: facts)
+    package func pathWithReason(
+        options: ReachabilityOptions,
+        metering: NetworkMetering = .unmetered
+    ) throws(ReachabilityError) -> PathVerdict {
+        try NetworkQuery.pathWithReason(options: options, metering: metering).answer(from: facts)
     }
 }

@@ -28,10 +28,32 @@ struct PathQuery: MonitorQuery, Hashable {
     func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { one.path == other.path }
 }
 
-/// The query for the default path with the costs of its interfaces.
-struct PathAnswer: MonitorQuery {
+/// The query for the default path with the costs of its interfaces and its reason.
+struct PathVerdictQuery: MonitorQuery {
     let query: PathQuery
     let metering: NetworkMetering
+
+    var description: String { query.description }
+
+    var readsNameservers: Bool { query.readsNameservers }
+
+    func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { query.areSame(one, other) }
+
+    func plan(_ batch: inout EvaluationBatch) { query.plan(&batch) }
+
+    func answer(
+        from batch: inout EvaluationBatch,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> PathVerdict {
+        var verdict = try query.answer(from: &batch, entries)
+        verdict.path = metering.applied(to: verdict.path)
+        return verdict
+    }
+}
+
+/// The query for the default path without its reason.
+struct PathAnswer: MonitorQuery {
+    let query: PathVerdictQuery
 
     var description: String { query.description }
 
@@ -45,6 +67,6 @@ struct PathAnswer: MonitorQuery {
         from batch: inout EvaluationBatch,
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> NetworkPath {
-        metering.applied(to: try query.answer(from: &batch, entries).path)
+        try query.answer(from: &batch, entries).path
     }
 }

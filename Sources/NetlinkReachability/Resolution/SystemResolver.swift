@@ -181,4 +181,10 @@ extension Duration {
         let (sum, isTooLongNow) = whole.addingReportingOverflow(Int(attoseconds / 1_000_000_000))
         return isTooLongNow ? .max : sum
     }
+
+    /// Whole milliseconds, rounded up, that poll(2) can wait.
+    package var milliseconds: Int32 {
+        let (sum, isTooLong) = nanoseconds.addingReportingOverflow(999_999)
+        return Int32(clamping: (isTooLong ? .max : sum) / 1_000_000)
+    }
 }

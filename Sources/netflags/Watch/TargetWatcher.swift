@@ -140,10 +140,3 @@ extension ReachabilityError {
             && [EPERM, EACCES, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT].contains(number)
     }
 }
-
-extension Duration {
-    /// Whole milliseconds, rounded up, that poll(2) can wait.
-    fileprivate var milliseconds: Int32 {
-        Int32(clamping: (nanoseconds.addingReportingOverflow(999_999).partialValue) / 1_000_000)
-    }
-}
