@@ -72,7 +72,7 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 # --- Proof ---------------------------------------------------------------------------------------------
 
 .PHONY: test asan tsan c-warnings lint format foundation-check examples examples-server apple-names check bench \
-	snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples
+	snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples managers
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
@@ -103,6 +103,7 @@ c-warnings: deps ## Compile the C targets, and their headers as C++ too, with ev
 	done
 
 EXAMPLES := docs/examples/Package.swift docs/examples/Sources docs/examples/Tests \
+	docs/examples/managers/Package.swift docs/examples/managers/Sources \
 	$(wildcard docs/examples/server/Package.swift docs/examples/server/Sources docs/examples/server/Tests)
 
 foundation-check: deps ## Check that no library refers to Foundation
@@ -140,6 +141,18 @@ snippets: deps ## Compile each piece of Swift of the documentation as it is prin
 
 examples-server: test-deps ## Build and test the server recipes: ServiceLifecycle, logging, metrics, NIO, AsyncHTTPClient
 	$(SWIFT) test --package-path docs/examples/server --disable-xctest
+
+# libsystemd alone is installed. A NetworkManager is not: it could take over the network of this machine.
+managers: test-deps ## Build with the trait NetworkManagers, and run it beside NetworkManager where that is installed
+	@if ! [ -e /usr/include/systemd/sd-bus.h ]; then \
+		command -v apt-get >/dev/null || { echo 'install the headers of libsystemd first' >&2; exit 1; }; \
+		echo 'installing libsystemd-dev'; \
+		$(SUDO) apt-get update -qq; \
+		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			libsystemd-dev >/dev/null; \
+	fi
+	$(SWIFT) build --package-path docs/examples/managers
+	Tests/Tools/managers/check "$$($(SWIFT) build --package-path docs/examples/managers --show-bin-path)/managers"
 
 apple-names: test-deps ## Check that Apple's module names reach only the targets that ask for them
 	Tests/Compatibility/AppleNames/check

@@ -18,6 +18,12 @@ let argumentParser: Target.Dependency = .product(
     condition: .when(traits: ["CommandLine"])
 )
 
+/// What the managers of the network know, on request only.
+let managers: Target.Dependency = .target(
+    name: "NetworkManagers",
+    condition: .when(traits: ["NetworkManagers"])
+)
+
 let package = Package(
     name: "swift-netlink-reachability",
     products: [
@@ -29,11 +35,18 @@ let package = Package(
         // Apple's names, built on request only: no other target here depends on them, except tests.
         .library(name: "LinuxNetwork", targets: ["LinuxNetwork"]),
         .library(name: "LinuxSystemConfiguration", targets: ["LinuxSystemConfiguration"]),
+        // Empty without the trait of its name.
+        .library(name: "NetworkManagers", targets: ["NetworkManagers"]),
         .executable(name: "netflags", targets: ["netflags"]),
     ],
     // A package that uses the libraries writes `traits: []`, and does not resolve or build the parser.
     traits: [
         .trait(name: "CommandLine", description: "Builds netflags, which needs swift-argument-parser."),
+        .trait(
+            name: "NetworkManagers",
+            description:
+                "Builds NetworkManagers, which needs libsystemd. netflags and LinuxNetwork then use it."
+        ),
         .default(enabledTraits: ["CommandLine"]),
     ],
     dependencies: [
@@ -99,6 +112,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // D-Bus: sd-bus of libsystemd. Only the trait makes anything import it.
+        .systemLibrary(name: "CSystemd", path: "Sources/CSystemd"),
+        // A product of its own: what NetworkManager, systemd-networkd and systemd-resolved know.
+        .target(
+            name: "NetworkManagers",
+            dependencies: [
+                "NetlinkReachability", "SystemSupport",
+                .target(name: "CSystemd", condition: .when(traits: ["NetworkManagers"])),
+            ],
+            swiftSettings: strict
+        ),
         // The length of socket addresses, which both modules by Apple's names have.
         .target(name: "LinuxSocketAddresses", swiftSettings: strict),
         // NWPathMonitor by Apple's names. No module here is called Network, which would change the result of canImport
@@ -108,7 +132,7 @@ let package = Package(
             name: "LinuxNetwork",
             dependencies: [
                 "LinuxSocketAddresses", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
-                "SystemSupport",
+                "SystemSupport", managers,
             ],
             swiftSettings: strict
         ),
@@ -129,7 +153,7 @@ let package = Package(
             dependencies: [
                 "CCommandLine", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
                 "RoutingModel", "RoutingSimulation", "SystemSupport",
-                argumentParser,
+                argumentParser, managers,
             ],
             swiftSettings: strict
         ),
@@ -276,6 +300,13 @@ let package = Package(
                 "NetlinkRoute", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTestKitTests",
+            swiftSettings: strict
+        ),
+        // Needs no trait: what is read of the managers' answers is compiled without libsystemd too.
+        .testTarget(
+            name: "NetworkManagersTests",
+            dependencies: ["AddressLiterals", "NetlinkReachability", "NetworkManagers", "SystemSupport"],
+            path: "Tests/Unit/NetworkManagersTests",
             swiftSettings: strict
         ),
         .testTarget(

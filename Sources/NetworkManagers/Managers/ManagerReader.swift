@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one manager said when it was asked.
+struct ManagerReading {
+    var state = ManagerFacts.State.pending
+    var interfaces: [UInt32: ManagedInterface] = [:]
+
+    init(_ state: ManagerFacts.State) {
+        self.state = state
+    }
+
+    /// Changes what is known about an interface.
+    mutating func update(_ index: UInt32, _ name: String, _ change: (inout ManagedInterface) -> Void) {
+        change(&interfaces[index, default: ManagedInterface(index: index, name: name)])
+    }
+}
+
+extension ManagerFacts {
+    /// Puts readings together.
+    ///
+    /// Of two managers that say something about the same, the first one counts.
+    init(_ readings: [(ManagerName, ManagerReading)]) {
+        for (name, reading) in readings {
+            states[name] = reading.state
+            for (index, other) in reading.interfaces {
+                interfaces[index, default: ManagedInterface(index: index, name: other.name)].fill(
+                    from: other)
+            }
+        }
+    }
+}
+
+extension ManagedInterface {
+    /// Sets what is unknown here and known there.
+    fileprivate mutating func fill(from other: Self) {
+        metering.fill(from: other.metering)
+        connectivity.fill(from: other.connectivity)
+        captivePortal.fill(from: other.captivePortal)
+        connection.fill(from: other.connection)
+        nameservers.fill(from: other.nameservers)
+        domains.fill(from: other.domains)
+        nat64Prefixes.fill(from: other.nat64Prefixes)
+    }
+}
+
+extension ManagerFact {
+    fileprivate mutating func fill(from other: Self) {
+        if case .unknown = self { self = other }
+    }
+}
+
+extension [ManagedInterface.Domain] {
+    /// The domains in the form of resolved.conf: those that only route begin with `~`.
+    init(texts: some Sequence<String>) {
+        self = texts.map { text in
+            let isRouteOnly = text.hasPrefix("~")
+            return ManagedInterface.Domain(
+                name: isRouteOnly ? String(text.dropFirst()) : text, isRouteOnly: isRouteOnly)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if NetworkManagers
+
+    internal import Glibc
+
+    extension ManagerReading {
+        /// Asks a manager: over varlink where it has that, and over D-Bus where it has not, as NetworkManager and older
+        /// versions of systemd.
+        static func of(
+            _ name: ManagerName, _ bus: SystemBus?, _ host: HostInterfaces
+        ) throws(ManagerError) -> ManagerReading {
+            let failure: ManagerError
+            do throws(ManagerError) {
+                switch name {
+                case .networkManager: throw ManagerError(number: ENOTCONN)
+                case .networkd: return try NetworkdReader.read(host)
+                case .resolved: return try ResolvedReader.read(host)
+                }
+            } catch {
+                failure = error
+            }
+            guard let bus, failure.state == .absent else { throw failure }
+            switch name {
+            case .networkManager:
+                let objects = try bus.call(
+                    NetworkManagerReader.busName, "/org/freedesktop", "org.freedesktop.DBus.ObjectManager",
+                    "GetManagedObjects")
+                return NetworkManagerReader.reading(of: objects ?? .other, host)
+            case .networkd:
+                let text = try bus.call(
+                    NetworkdReader.busName, "/org/freedesktop/network1", "\(NetworkdReader.busName).Manager",
+                    "Describe")
+                let bytes = Array((text?.text ?? "").utf8)
+                return NetworkdReader.reading(
+                    of: try Varlink.decode(NetworkdReader.Description.self, bytes), host)
+            case .resolved:
+                let properties = try bus.call(
+                    ResolvedReader.busName, "/org/freedesktop/resolve1", "org.freedesktop.DBus.Properties",
+                    "GetAll",
+                    ["\(ResolvedReader.busName).Manager"])
+                return ResolvedReader.reading(of: properties ?? .other, host)
+            }
+        }
+    }
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if NetworkManagers
+
+    internal import CSystemd
+    internal import Glibc
+    internal import NetlinkReachability
+    internal import SystemSupport
+
+    /// A connection to the system bus, for one thread.
+    ///
+    /// Every function returns within a time limit, also if the bus or the receiver of a call does not answer.
+    final class SystemBus {
+        /// How long the bus and a manager may take to answer, in microseconds.
+        static let limit: UInt64 = 2_000_000
+
+        private let bus: OpaquePointer
+
+        /// Connects, to the bus that DBUS_SYSTEM_BUS_ADDRESS names or to the usual one.
+        init() throws(ManagerError) {
+            var opened: OpaquePointer?
+            try ManagerError.check(sd_bus_open_system(&opened))
+            guard let opened else { throw ManagerError(number: ENOTCONN) }
+            bus = opened
+            try ManagerError.check(sd_bus_set_method_call_timeout(bus, Self.limit))
+            // A call waits without a limit until the connection is authenticated.
+            let deadline = ContinuousClock.now + .microseconds(Self.limit)
+            while try ManagerError.check(sd_bus_is_ready(bus)) == 0 {
+                if try ManagerError.check(sd_bus_process(bus, nil)) > 0 { continue }
+                let left = ContinuousClock.now.duration(to: deadline)
+                guard left > .zero else { throw ManagerError(number: ETIMEDOUT) }
+                var descriptor = pollfd(fd: sd_bus_get_fd(bus), events: events, revents: 0)
+                _ = poll(&descriptor, 1, left.milliseconds)
+            }
+        }
+
+        deinit {
+            sd_bus_close_unref(bus)
+        }
+
+        /// The descriptor to wait for.
+        var descriptor: Int32 { sd_bus_get_fd(bus) }
+
+        /// The events to wait for, as poll(2) has them.
+        var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
+
+        /// Asks the bus for the signals that match a rule.
+        func subscribe(_ rule: String) throws(ManagerError) {
+            try call(
+                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", [rule])
+        }
+
+        /// Calls a method and waits for its answer.
+        ///
+        /// A program that does not run is not started for it. The arguments are strings.
+        ///
+        /// - Returns: The first value of the answer; `nil` if it has none.
+        /// - Throws: The error of the receiver, or of the connection.
+        @discardableResult
+        func call(
+            _ destination: String, _ path: String, _ interface: String, _ method: String,
+            _ texts: [String] = []
+        ) throws(ManagerError) -> BusValue? {
+            var message: OpaquePointer?
+            try ManagerError.check(
+                sd_bus_message_new_method_call(bus, &message, destination, path, interface, method))
+            defer { sd_bus_message_unref(message) }
+            try ManagerError.check(sd_bus_message_set_auto_start(message, 0))
+            for text in texts {
+                try ManagerError.check(sd_bus_message_append_basic(message, CChar(UInt8(ascii: "s")), text))
+            }
+            var error = sd_bus_error()
+            defer { sd_bus_error_free(&error) }
+            var reply: OpaquePointer?
+            let status = sd_bus_call(bus, message, Self.limit, &error, &reply)
+            defer { sd_bus_message_unref(reply) }
+            guard status >= 0, let reply else {
+                throw ManagerError(
+                    number: -status, name: error.name.map { String(cString: $0) } ?? "",
+                    message: error.message.map { String(cString: $0) } ?? "")
+            }
+            return try BusValue(nextOf: reply)
+        }
+
+        /// Reads what has arrived.
+        ///
+        /// - Parameter signal: Called with the path, the member and the first argument of each signal, which is `nil`
+        ///   unless it is text.
+        /// - Throws: An error if the connection has ended.
+        func process(_ signal: (_ path: String, _ member: String, _ first: String?) -> Void)
+            throws(ManagerError)
+        {
+            while true {
+                var message: OpaquePointer?
+                let status = try ManagerError.check(sd_bus_process(bus, &message))
+                defer { sd_bus_message_unref(message) }
+                guard status > 0 else { return }
+                guard let message, let path = sd_bus_message_get_path(message),
+                    let member = sd_bus_message_get_member(message)
+                else { continue }
+                let first = try? BusValue(nextOf: message)?.text
+                signal(String(cString: path), String(cString: member), first)
+            }
+        }
+    }
+
+#endif

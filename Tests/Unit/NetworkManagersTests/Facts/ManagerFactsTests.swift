@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AddressLiterals
+import NetlinkReachability
+import Testing
+
+@testable import NetworkManagers
+
+struct ManagerFactsTests {
+    private let eth0 = NetworkInterface(index: 2, name: "eth0", type: .wiredEthernet)
+
+    private func reading(_ change: (inout ManagedInterface) -> Void) -> ManagerReading {
+        var reading = ManagerReading(.answers(version: nil))
+        reading.update(2, "eth0", change)
+        return reading
+    }
+
+    @Test(arguments: ManagedInterface.Metering.allCases)
+    func `an interface that is or may be metered is expensive and never constrained`(
+        metering: ManagedInterface.Metering
+    ) {
+        let facts = ManagerFacts([
+            (.networkManager, reading { $0.metering = .known(metering, .networkManager) })
+        ])
+        let isExpensive = metering == .metered || metering == .probablyMetered
+        #expect(facts.cost(of: eth0) == (isExpensive ? .expensive : .free))
+    }
+
+    @Test func `the first manager that says something is the source`() {
+        let facts = ManagerFacts([
+            (.resolved, reading { $0.nameservers = .known(["192.0.2.1"], .resolved) }),
+            (
+                .networkd,
+                reading {
+                    $0.nameservers = .known(["192.0.2.2"], .networkd)
+                    $0.captivePortal = .known("a", .networkd)
+                }
+            ),
+        ])
+        #expect(facts[eth0].nameservers == .known(["192.0.2.1"], .resolved))
+        #expect(facts[eth0].captivePortal == .known("a", .networkd))
+    }
+
+    @Test func `an interface that is not known has facts that are unknown`() {
+        let other = NetworkInterface(index: 3, name: "eth1", type: .wiredEthernet)
+        #expect(ManagerFacts()[other].metering == .unknown)
+        #expect(ManagerFacts().cost(of: other) == .free)
+    }
+
+    @Test func `an interface that was renamed is not the one that had its index`() {
+        let facts = ManagerFacts([
+            (.networkManager, reading { $0.metering = .known(.metered, .networkManager) })
+        ])
+        let renamed = NetworkInterface(index: 2, name: "lan0", type: .wiredEthernet)
+        #expect(facts.cost(of: eth0) == .expensive)
+        #expect(facts.cost(of: renamed) == .free)
+    }
+
+    @Test(
+        arguments: [
+            ("02:00:00:00:00:0a", [2, 0, 0, 0, 0, 10]), ("", []), ("02:0", []), ("zz:00", []), ("02-00", []),
+        ] as [(String, [UInt8])])
+    func `a hardware address is read from its text`(text: String, bytes: [UInt8]) {
+        #expect([UInt8](hardwareAddress: text) == bytes)
+    }
+
+    @Test func `this machine's loopback interface is listed`() {
+        #expect(HostInterfaces.current.index(name: "lo") != nil)
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AddressLiterals
+import NetlinkReachability
+import Testing
+
+@testable import NetworkManagers
+
+struct NetworkdReaderTests {
+    private let host = HostInterfaces(byName: ["eth0": .init(index: 2, hardwareAddress: [2, 0, 0, 0, 0, 1])])
+
+    private func eth0(_ members: String) throws -> ManagedInterface? {
+        let text =
+            #"{"Interfaces": [{"Index": 2, "Name": "eth0", "NetworkFile": "/etc/a.network"\#(members)}]}"#
+        let description = try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8))
+        return NetworkdReader.reading(of: description, host).interfaces[2]
+    }
+
+    @Test func `a file is the connection`() throws {
+        #expect(try eth0("")?.connection == .known(.init(name: "/etc/a.network"), .networkd))
+        #expect(try eth0(#", "SSID": "home""#)?.connection.value?.ssid == Array("home".utf8))
+    }
+
+    @Test func `it says nothing of costs and connectivity`() throws {
+        #expect(try eth0("")?.metering == .unknown)
+        #expect(try eth0("")?.connectivity == .unknown)
+    }
+
+    @Test func `a portal and prefixes of NAT64 are unknown where they are not announced`() throws {
+        #expect(try eth0("")?.captivePortal == .unknown)
+        #expect(try eth0("")?.nat64Prefixes == .unknown)
+        #expect(try eth0(#", "NDisc": {}"#)?.nat64Prefixes == .unknown)
+        let prefix = #"{"Prefix": [0,100,255,155,0,0,0,0,0,0,0,0,0,0,0,0], "PrefixLength": 96}"#
+        let interface = try eth0(
+            #", "CaptivePortal": "https://a.example", "NDisc": {"PREF64": [\#(prefix)]}"#)
+        #expect(interface?.captivePortal == .known("https://a.example", .networkd))
+        #expect(interface?.nat64Prefixes == .known(["64:ff9b::/96"], .networkd))
+    }
+
+    @Test func `an interface that it does not manage is left out`() throws {
+        let text = #"{"Interfaces": [{"Index": 2, "Name": "eth0"}]}"#
+        let description = try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8))
+        #expect(NetworkdReader.reading(of: description, host).interfaces.isEmpty)
+    }
+
+    @Test(arguments: [#", "HardwareAddress": [2,0,0,0,0,2]"#, #", "Index": 3"#])
+    func `an interface of another namespace is left out`(other: String) throws {
+        // Of two members with the same name the first one counts, so that the index comes before.
+        let text =
+            #"{"Interfaces": [{"Name": "eth0", "NetworkFile": "a"\#(other)\#(other.contains("Index") ? "" : #", "Index": 2"#)}]}"#
+        let description = try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8))
+        #expect(NetworkdReader.reading(of: description, host).interfaces.isEmpty)
+    }
+
+    @Test func `text that is not a description is an error in words`() {
+        let error = #expect(throws: ManagerError.self) { try eth0(#", "DNS": 7"#) }
+        #expect(error?.state.description.hasPrefix("refused: an answer that is not understood") == true)
+    }
+}
+
+struct ResolvedReaderTests {
+    private let host = HostInterfaces(byName: ["eth0": .init(index: 2, hardwareAddress: [])])
+
+    @Test func `a dump and the properties of the bus say the same`() throws {
+        let text = #"""
+            {"configuration": [
+              {"servers": [{"address": [198,51,100,9], "family": 2, "port": 53}]},
+              {"ifname": "eth0", "ifindex": 2, "servers": [{"address": [192,0,2,53], "family": 2, "port": 53}],
+               "searchDomains": [{"name": "a.example", "routeOnly": true}]},
+              {"ifname": "eth1", "ifindex": 3, "servers": [{"address": [192,0,2,54], "family": 2, "port": 53}]},
+              {"ifname": "eth0", "ifindex": 4, "servers": [{"address": [192,0,2,55], "family": 2, "port": 53}]}]}
+            """#
+        let dump = ResolvedReader.reading(
+            of: try Varlink.decode(ResolvedReader.Dump.self, Array(text.utf8)), host)
+        let properties = ResolvedReader.reading(
+            of: .dictionary([
+                "DNS": .list([
+                    .list([.number(0), .number(2), .bytes([198, 51, 100, 9])]),
+                    .list([.number(2), .number(2), .bytes([192, 0, 2, 53])]),
+                    .list([.number(2), .number(2), .bytes([1])]),
+                    .list([.number(3)]),
+                ]),
+                "Domains": .list([.list([.number(2), .text("a.example"), .number(1)])]),
+            ]), host)
+        #expect(dump.interfaces == properties.interfaces)
+        #expect(dump.interfaces.count == 1)
+        #expect(dump.interfaces[2]?.nameservers == .known(["192.0.2.53"], .resolved))
+        #expect(dump.interfaces[2]?.domains.value == [.init(name: "a.example", isRouteOnly: true)])
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Prints what the managers of the network say and the path with its cost, now and at each change, until it is ended.
+
+import Glibc
+import NetlinkReachability
+import NetworkManagers
+
+// Written at once, also to a pipe.
+@Sendable func show(_ line: String) {
+    print(line)
+    fflush(nil)
+}
+
+@Sendable func words<Value>(_ fact: ManagerFact<Value>, _ text: (Value) -> String) -> String {
+    switch fact {
+    case .known(let value, let source): "\(text(value)) (\(source))"
+    case .unknown: "unknown"
+    }
+}
+
+@Sendable func show(_ facts: ManagerFacts) {
+    if facts.interfaces.isEmpty { show("no manager says anything") }
+    for interface in facts.interfaces.values.sorted(by: { $0.index < $1.index }) where interface.name != "lo"
+    {
+        let parts = [
+            words(interface.metering, \.rawValue),
+            "connectivity \(words(interface.connectivity, \.rawValue))",
+            "connection \(words(interface.connection, \.name))",
+            "servers \(words(interface.nameservers) { $0.map(\.description).joined(separator: " ") })",
+            "domains \(words(interface.domains) { $0.map(\.name).joined(separator: " ") })",
+            "portal \(words(interface.captivePortal) { $0 })",
+            "NAT64 \(words(interface.nat64Prefixes) { $0.map(\.description).joined(separator: " ") })",
+        ]
+        show("\(interface.name): \(parts.joined(separator: ", "))")
+    }
+}
+
+// Longer than a manager that hangs is waited for, so that the states are known.
+let managers = try ManagerMonitor(waitingAtMost: .seconds(10), onChange: { show($0) })
+for name in ManagerName.allCases { show("\(name): \(managers.facts.state(of: name))") }
+for try await path in NetworkSource.kernel.updates(of: .path(metering: managers.metering)) {
+    show("path: \(path)")
+    if CommandLine.arguments.contains("--once") { exit(0) }
+}
