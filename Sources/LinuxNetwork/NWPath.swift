@@ -112,7 +112,10 @@ extension NWPath {
 
     /// The interfaces that the path can use, the preferred one first.
     public var availableInterfaces: [NWInterface] { base.availableInterfaces.map(NWInterface.init) }
-    /// Whether the path uses an interface with expensive traffic, such as a cellular modem.
+    /// Whether the path uses an interface with expensive traffic.
+    ///
+    /// That is a cellular modem and, with the trait `NetworkManagers` of the package, an interface that NetworkManager
+    /// calls metered.
     public var isExpensive: Bool { base.isExpensive }
     /// Always false: Linux has no Low Data Mode.
     public var isConstrained: Bool { base.isConstrained }

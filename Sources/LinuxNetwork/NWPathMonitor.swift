@@ -16,13 +16,19 @@ internal import SystemSupport
 /// unlike an observation, a started monitor keeps itself until ``cancel()``: the handler is called although the program
 /// keeps no reference. Differences to Apple: a second start has no effect, the current path is correct before the
 /// start, and equal paths are not delivered twice.
+///
+/// With the trait `NetworkManagers` of the package, ``NWPath/isExpensive`` is also what NetworkManager says.
 public final class NWPathMonitor: Sendable {
     /// What the path can lead through.
     struct Restriction {
         var required: NetworkInterface.InterfaceType?
         var prohibited: Set<NetworkInterface.InterfaceType> = []
 
-        var query: NetworkQuery<NetworkPath> { .path(requiring: required, prohibiting: prohibited) }
+        var metering = NetworkMetering.unmetered
+
+        var query: NetworkQuery<NetworkPath> {
+            .path(requiring: required, prohibiting: prohibited, metering: metering)
+        }
     }
 
     private typealias Observation = NetworkObservation<NetworkPath>
@@ -79,6 +85,8 @@ public final class NWPathMonitor: Sendable {
         admitting isAdmitted: @escaping @Sendable (NWInterface.InterfaceType) -> Bool
     ) {
         let switches = RadioSwitches()
+        var restriction = restriction
+        restriction.metering = .ofManagers
         self.init(
             restriction,
             .kernel,
@@ -133,7 +141,9 @@ public final class NWPathMonitor: Sendable {
         if let last { return last }
         let path =
             observation?.current
-            ?? (try? source.path(requiring: restriction.required, prohibiting: restriction.prohibited))
+            ?? (try? source.path(
+                requiring: restriction.required, prohibiting: restriction.prohibited,
+                metering: restriction.metering))
         return radios.path(path ?? .unknown)
     }
 

@@ -47,13 +47,18 @@ struct Path: NetflagsCommand {
             try watch(options)
         }
         let source = try recording?.source() ?? .kernel
-        let result = Result { () throws(ReachabilityError) in try source.pathWithReason(options: options) }
+        let managers = recording == nil ? HostManagers() : nil
+        let result = Result { () throws(ReachabilityError) in
+            try source.pathWithReason(options: options, metering: managers?.metering ?? .unmetered)
+        }
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
             printError(error)
         }
         try Output.standard.deliver {
-            json ? PathFormat.writeJSON(result, to: &$0) : PathFormat.writeText(result, to: &$0)
+            json
+                ? PathFormat.writeJSON(result, managers: managers, to: &$0)
+                : PathFormat.writeText(result, managers: managers, to: &$0)
         }
         guard mistake == nil else { return .undetermined }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.path.flags) })
@@ -67,7 +72,9 @@ struct Path: NetflagsCommand {
     private func watch(_ options: ReachabilityOptions) throws -> Never {
         try Output.standard.beginWatching()
         try TargetWatcher.checkThreads()
-        let lines = Locked(PathLineFormat(isJSON: json))
+        let managers = HostManagers()
+        let query = NetworkQuery.pathWithReason(options: options, metering: managers.metering)
+        let lines = Locked(PathLineFormat(isJSON: json, managers: managers))
         let queue = DispatchQueue(label: "netflags.path")
         var observation: NetworkObservation<PathVerdict>?
         defer { observation?.cancel() }
@@ -75,7 +82,7 @@ struct Path: NetflagsCommand {
         while true {
             do {
                 observation = try NetworkSource.kernel
-                    .observe(.pathWithReason(options: options), on: .queue(queue)) { result in
+                    .observe(query, on: .queue(queue)) { result in
                         lines.withLock { $0.print(result) }
                     }
                 break

@@ -53,6 +53,13 @@ extension DoctorFindings {
                 json.member("gaiConf", addressPolicyNotes)
                 json.member("troubles", resolver.errors.map(\.words))
             }
+            // Only a build that asks them has the member.
+            if !managers.isEmpty {
+                json.member("managers", objects: managers) { manager, json in
+                    json.member("name", manager.label)
+                    json.member("state", manager.value)
+                }
+            }
         }
     }
 }

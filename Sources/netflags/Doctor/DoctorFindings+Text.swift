@@ -32,6 +32,10 @@ extension DoctorFindings {
         text.line("wifi", words(wireless, "no interface is known to be wifi", wirelessWords))
         text.line("processes", processes.words)
         writeResolver(to: &text)
+        for (index, manager) in managers.enumerated() {
+            let words = "\(manager.label): \(manager.value); a path has what it says of costs and connections"
+            text.line(index == 0 ? "managers" : "", words)
+        }
     }
 
     /// The words for a result, or for its failure and what that means.

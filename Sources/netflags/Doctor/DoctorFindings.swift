@@ -33,6 +33,8 @@ struct DoctorFindings {
     let wireless: Result<Int?, ReachabilityError>
     /// How much of the processes a recorder sees that ask for changes.
     let processes: ProcessVisibility
+    /// The state of each manager of the network; none in a build that does not ask them.
+    var managers: [(label: String, value: String)] = []
 
     /// Runs all checks.
     static func now() -> DoctorFindings {
@@ -51,7 +53,9 @@ struct DoctorFindings {
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
             wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count },
-            processes: .current
+            processes: .current,
+            // Longer than one that hangs is waited for.
+            managers: HostManagers(waitingAtMost: .seconds(10)).states
         )
     }
 

@@ -8,7 +8,13 @@ enum PathFormat {
     // MARK: Text
 
     /// Writes a path, or the error that kept it from being evaluated.
-    static func writeText(_ result: Result<PathVerdict, ReachabilityError>, to text: inout ByteBuffer) {
+    ///
+    /// What managers say about it follows at the end.
+    static func writeText(
+        _ result: Result<PathVerdict, ReachabilityError>,
+        managers: HostManagers? = nil,
+        to text: inout ByteBuffer
+    ) {
         guard let verdict = try? result.get() else {
             return text.line("status", "unknown: error: \(result.failure?.description ?? "")")
         }
@@ -22,6 +28,7 @@ enum PathFormat {
         text.line("DNS", path.reachesNameserver.map(word) ?? "unknown: recordings hold no name servers")
         text.line("expensive", word(path.isExpensive))
         text.line("constrained", word(path.isConstrained))
+        for line in managers?.lines(about: path) ?? [] { text.line(line.label, line.value) }
     }
 
     private static func list(_ items: [String]) -> String {
@@ -39,10 +46,12 @@ enum PathFormat {
     /// - Parameters:
     ///   - result: The path, or why it could not be evaluated.
     ///   - time: When it was found; `nil` writes no time.
+    ///   - managers: What the managers of the network say; `nil` for a recording.
     ///   - buffer: What it is written to.
     static func writeJSON(
         _ result: Result<PathVerdict, ReachabilityError>,
         at time: Recording.Time? = nil,
+        managers: HostManagers? = nil,
         to buffer: inout ByteBuffer
     ) {
         let verdict = try? result.get()
@@ -68,6 +77,7 @@ enum PathFormat {
             json.member("code", verdict?.reason.code.description)
             json.member("reason", verdict?.reason.description ?? "the path could not be evaluated")
             json.member("error", result.failure?.description)
+            managers?.writeMember(about: path, to: &json)
             if let time { json.member("time", time.description) }
         }
     }

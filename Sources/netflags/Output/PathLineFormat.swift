@@ -9,6 +9,7 @@ import NetlinkRecording
 /// and the reason. Interfaces that only bound sockets take are in parentheses.
 struct PathLineFormat {
     private let isJSON: Bool
+    private let managers: HostManagers
     private let lineWidth = Output.standard.terminalWidth
     private var table = TextTable(
         ["TIME", "STATUS", "DEV", "TRAITS", "GATEWAYS, REASON"],
@@ -16,8 +17,9 @@ struct PathLineFormat {
     /// The error of the last line; `nil` after a path.
     private var lastError: ReachabilityError?
 
-    init(isJSON: Bool) {
+    init(isJSON: Bool, managers: HostManagers) {
         self.isJSON = isJSON
+        self.managers = managers
     }
 
     /// Prints a path as it is now, or the error that kept it from being evaluated, once for as long as it stays.
@@ -29,7 +31,9 @@ struct PathLineFormat {
         lastError = error
         if let error, !Output.standard.isTerminal { printError("\(error)") }
         Output.standard.deliverOrExit { buffer in
-            guard !isJSON else { return PathFormat.writeJSON(result, at: .now, to: &buffer) }
+            guard !isJSON else {
+                return PathFormat.writeJSON(result, at: .now, managers: managers, to: &buffer)
+            }
             write(result, to: &buffer)
         }
     }
