@@ -8,7 +8,8 @@ import RoutingModel
 extension ScriptedNetwork {
     /// Finds the path once.
     func path(_ question: PathQuery = PathQuery()) throws -> NetworkPath {
-        try NetworkQuery(question).answer(from: source.facts).path
+        try NetworkQuery(PathVerdictQuery(query: question, metering: .unmetered)).answer(from: source.facts)
+            .path
     }
 }
 
