@@ -11,7 +11,7 @@ package import RoutingModel
 /// repeats each table that one of them may have changed, at most five times. A table that still changes is kept
 /// and marked.
 ///
-/// The recorder holds a dump in memory until it is complete: about 130 bytes a route. It needs no privilege.
+/// The recorder holds a dump in memory until it is complete. It needs no privilege.
 package struct Recorder: ~Copyable {
     /// How often a table is dumped, at most.
     static let attempts = 5
