@@ -71,8 +71,8 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 
 # --- Proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test asan tsan c-warnings lint format foundation-check examples examples-server apple-names check bench \
-	snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples managers
+.PHONY: test asan tsan c-warnings lint format foundation-check examples examples-server examples-fleet apple-names \
+	check bench snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples managers
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
@@ -153,6 +153,12 @@ managers: test-deps ## Build with the trait NetworkManagers, and run it beside N
 	fi
 	$(SWIFT) build --package-path docs/examples/managers
 	Tests/Tools/managers/check "$$($(SWIFT) build --package-path docs/examples/managers --show-bin-path)/managers"
+
+FLEET_HOSTS ?= 1000
+
+examples-fleet: test-deps ## Ask docs/fleet.md about FLEET_HOSTS (1000) simulated hosts, by the engines of PACKAGES (duckdb)
+	@[ -n "$${NETFLAGS:-}" ] || $(SWIFT) build --product netflags
+	NETFLAGS="$${NETFLAGS:-$$($(SWIFT) build --show-bin-path)/netflags}" docs/examples/fleet/check $(FLEET_HOSTS)
 
 apple-names: test-deps ## Check that Apple's module names reach only the targets that ask for them
 	Tests/Compatibility/AppleNames/check
