@@ -44,7 +44,8 @@ extension Link {
                 ipv4IgnoresLinkdown: ipv4.flatMap { Setting.ignoresLinkdownV4.value(in: $0) },
                 ipv6IgnoresLinkdown: ipv6.flatMap { Setting.ignoresLinkdownV6.value(in: $0) },
                 ipv6Forwards: ipv6.flatMap { Setting.forwardsV6.value(in: $0) }
-            )
+            ),
+            tunnel: TunnelEnds(kind: kind, info)
         )
     }
 

@@ -125,6 +125,12 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let isNotDialled = InterfaceTraits(rawValue: 1 << 7)
     /// A link to neighbours, wired or Wi-Fi.
     package static let isLocalNetwork = InterfaceTraits(rawValue: 1 << 8)
+    /// Sends its packets in other packets.
+    package static let isTunnel = InterfaceTraits(rawValue: 1 << 9)
+    /// A tunnel whose outer packets cannot leave now: no fact about the interface, and added from their route.
+    package static let isNotCarried = InterfaceTraits(rawValue: 1 << 10)
+    /// As ``isNotCarried``, until traffic makes the connection.
+    package static let isCarriedOnTraffic = InterfaceTraits(rawValue: 1 << 11)
 }
 
 extension InterfaceTraits {
@@ -140,6 +146,7 @@ extension InterfaceTraits {
         if link.isPointToPoint { traits.insert(.isPointToPoint) }
         if link.isCellularKind || isCellularDevice { traits.insert(.isCellular) }
         if hasPlaceholderAddresses { traits.insert(.isNotDialled) }
+        if link.isTunnel { traits.insert(.isTunnel) }
         let isEthernetAllTheWay = link.isPlainEthernet && lowers.allSatisfy(\.isPlainEthernet)
         if isEthernetAllTheWay, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
             traits.insert(.isLocalNetwork)

@@ -34,6 +34,11 @@ package struct Link: Hashable, Sendable {
     package var vrfTable: UInt32?
     /// The sysctls of this interface that decide about routes.
     package var settings: RoutingSettings
+    /// How a tunnel sends its packets, on the heap because few interfaces are tunnels; `nil` for one that rtnetlink
+    /// shows no ends of, and for other interfaces.
+    ///
+    /// See ``ends``.
+    package var tunnel: Box<TunnelEnds>?
 
     /// Describes an interface; what is left out is as on a plain Ethernet interface that works.
     package init(
@@ -50,7 +55,8 @@ package struct Link: Hashable, Sendable {
         master: UInt32? = nil,
         group: UInt32 = 0,
         vrfTable: UInt32? = nil,
-        settings: RoutingSettings = RoutingSettings()
+        settings: RoutingSettings = RoutingSettings(),
+        tunnel: TunnelEnds? = nil
     ) {
         self.index = index
         self.name = name
@@ -66,6 +72,7 @@ package struct Link: Hashable, Sendable {
         self.group = group
         self.vrfTable = vrfTable
         self.settings = settings
+        self.tunnel = tunnel.map(Box.init)
     }
 }
 

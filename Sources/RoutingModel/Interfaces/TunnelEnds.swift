@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a tunnel sends its packets: in other packets, which have a route of their own.
+///
+/// The kernel's counterpart is IFLA_INFO_DATA of the tunnel's kind.
+package struct TunnelEnds: Hashable, Sendable {
+    /// The destination of the outer packets; `nil` where each packet can have another one, and for an interface of
+    /// IPsec.
+    package var remote: IPAddress?
+    /// The source address of the outer packets; `nil` where the route selects it.
+    package var local: IPAddress?
+    /// The interface that the outer packets are bound to, 0 for none.
+    package var link: UInt32 = 0
+    /// The mark by which the outer packets are routed; `nil` where they keep that of the packets inside.
+    package var mark: UInt32? = 0
+    /// The type of service by which the outer packets are routed.
+    package var typeOfService: UInt8 = 0
+    /// The UDP port that the outer packets are sent to, in host byte order; `nil` where they are not UDP.
+    package var destinationPort: UInt16?
+
+    /// A tunnel without ends.
+    package init() {}
+}
+
+extension Link {
+    /// The kinds of tunnels whose ends rtnetlink does not show.
+    ///
+    /// Those of vti are in IPsec states, which only a privileged process can read.
+    private static let opaqueTunnels: Set<String> = ["wireguard", "tun", "ovpn", "amneziawg", "vti", "vti6"]
+
+    /// Whether the packets of this interface leave the host in other packets.
+    package var isTunnel: Bool {
+        tunnel != nil || (!kind.isEmpty && Self.opaqueTunnels.contains(kind))
+    }
+
+    /// The ends of a tunnel by which its outer packets can be looked up here; `nil` where they are not known, and for
+    /// a tunnel whose outer packets belong to another network namespace.
+    package var ends: TunnelEnds? { lowerIsForeign ? nil : tunnel?.value }
+}
