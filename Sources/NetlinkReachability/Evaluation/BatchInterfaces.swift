@@ -7,6 +7,8 @@ struct BatchInterfaces {
     let facts: NetworkFacts
     /// The facts that came with the answers, the newest first, and then those that were fetched since.
     private var known: [InterfaceReading] = []
+    /// Whether one of the interfaces is a tunnel.
+    private(set) var haveTunnels = false
 
     init(_ facts: NetworkFacts) {
         self.facts = facts
@@ -16,6 +18,7 @@ struct BatchInterfaces {
     mutating func answer(_ queries: inout [RouteLookup]) throws(ReachabilityError) {
         let found = try facts.routing.answer(&queries, from: 0)
         known = known.isEmpty ? found : found + known
+        for reading in found { note(reading.facts) }
     }
 
     /// Fetches the facts about the interfaces of an answer that are not known.
@@ -41,7 +44,12 @@ struct BatchInterfaces {
         if place(of: index, detail) != nil { return true }
         guard let found = try facts.routing.facts(aboutInterface: index, detail: detail) else { return false }
         known.append(InterfaceReading(found, detail))
+        note(found)
         return true
+    }
+
+    private mutating func note(_ facts: InterfaceFacts) {
+        if facts.traits.contains(.isTunnel) { haveTunnels = true }
     }
 
     /// The facts about an interface; `nil` when it is gone, and where they were not fetched.

@@ -34,6 +34,16 @@ extension CandidateLookup {
         }
     }
 
+    /// What follows from the only route of a packet, which no source address changes.
+    static func step(_ query: RouteQuery, afterOnly result: RoutingResult, _ lifetime: inout Int32?) -> Step {
+        switch result {
+        case .failure(let error): return .failed(error)
+        case .success(let answer):
+            lifetime.shorten(to: answer.match?.lifetime)
+            return .fetchingInterfaces(from: query.source, answer)
+        }
+    }
+
     /// Whether the source address that a socket without one selects can change the answer.
     private static func selectsSource(_ query: RouteQuery, after answer: RouteAnswer) -> Bool {
         // A rejection is the last word in IPv4 alone.

@@ -59,6 +59,11 @@ struct CandidateLookup {
     let detail: QueryDetail
     /// Whether the socket is connected: its packets take one nexthop of several, which the kernel chooses by a hash.
     let isConnected: Bool
+    /// Whether a tunnel sends the packets: it looks up once where a socket looks up again with the source address, and
+    /// sends where no entry of the tables matches but an interface is given.
+    let isOuter: Bool
+    /// Whether what carries a tunnel is inferred, if the kernel does not show it.
+    var infersCarriers: Bool
     /// The packet, as far as it is known without asking.
     private(set) var query: RouteQuery
     /// What the socket is bound to; `nil` for nothing.
@@ -80,11 +85,14 @@ struct CandidateLookup {
         _ query: RouteQuery,
         bindingTo binding: SocketBinding? = nil,
         isConnected: Bool = false,
+        isOuter: Bool = false,
         _ step: Step = .routing
     ) {
         self.candidate = candidate
         self.detail = detail
         self.isConnected = isConnected
+        self.isOuter = isOuter
+        infersCarriers = detail == .full
         self.query = query
         self.binding = binding.map(Box.init)
         self.step = step
@@ -133,7 +141,7 @@ extension CandidateLookup {
     }
 
     private func append(_ query: RouteQuery, to lookups: inout [RouteLookup]) {
-        lookups.append(RouteLookup(query.ofSocket))
+        lookups.append(RouteLookup(isOuter ? query : query.ofSocket))
         lookups.append(RouteLookup(query.forPacket))
     }
 
@@ -147,8 +155,11 @@ extension CandidateLookup {
         case .routing:
             let entry = localIPv4 == nil ? nil : lookups[next].result
             if entry != nil { next += 1 }
-            let then = Self.step(
-                query, after: route(lookups, at: &next), isDefaultPath: candidate.isDefaultPath, &lifetime)
+            let route = route(lookups, at: &next)
+            let then =
+                isOuter && query.destination.family == .v4
+                ? Self.step(query, afterOnly: route, &lifetime)
+                : Self.step(query, after: route, isDefaultPath: candidate.isDefaultPath, &lifetime)
             guard var binding = binding?.value, let entry else {
                 step = then
                 return
@@ -179,7 +190,12 @@ extension CandidateLookup {
         next += 2
         return Result { () throws(ReachabilityError) in
             let bound = try entry.result.get().bound(toInterface: entry.query.outputInterface)
-            return bound.taken(by: try packet.result.get(), of: entry.query, isConnected: isConnected)
+            let choice = try packet.result.get()
+            // `ip_route_output_key_hash_rcu` takes the destination to be on the link.
+            if isOuter, bound.isRejected, entry.query.outputInterface != 0, !choice.isRejected {
+                return choice
+            }
+            return bound.taken(by: choice, of: entry.query, isConnected: isConnected)
         }
     }
 

@@ -131,6 +131,8 @@ package struct Evaluation: Hashable, Sendable {
             return ReachabilityReason(kind, answer?.type?.description ?? "")
         case .lowerInterfaceDown, .lowerNoCarrier:
             return ReachabilityReason(kind, interface, other: facts?.blockedLower?.name ?? "")
+        case .tunnelWaits:
+            return ReachabilityReason(kind, interface, other: basis.value.outerReason?.description ?? "")
         case .encapsulated:
             return ReachabilityReason(kind, interface, other: encapsulation)
         case .outerUnreachable:

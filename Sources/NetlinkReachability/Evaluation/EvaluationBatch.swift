@@ -26,8 +26,10 @@ struct EvaluationBatch: ~Copyable {
     /// What the batch knows about the host.
     let host: HostListing
     /// The lookups of the candidates, target after target.
-    private var batch = LookupBatch()
-    private var interfaces: BatchInterfaces
+    var batch = LookupBatch()
+    var interfaces: BatchInterfaces
+    /// What became of the outer packets of tunnels, as ``LookupBatch/carriers`` lists them; `nil` before it is known.
+    var carrierStates: [CarrierState?] = []
     private var exceptions: [(target: Int, Exception)] = []
 
     init(_ facts: NetworkFacts, _ resolution: ResolvedName? = nil) {
@@ -132,9 +134,16 @@ extension EvaluationBatch {
     }
 
     /// Adds the lookup of a candidate as a socket sees it that is bound to an interface.
-    mutating func add(_ candidate: Candidate, _ query: RouteQuery, boundTo interface: String) {
+    mutating func add(
+        _ candidate: Candidate,
+        _ query: RouteQuery,
+        boundTo interface: String,
+        infersCarriers: Bool
+    ) {
         starts.append(batch.lookups.count)
-        batch.add(CandidateLookup(candidate, .full, query, bindingTo: SocketBinding(interface: interface)))
+        var lookup = CandidateLookup(candidate, .full, query, bindingTo: SocketBinding(interface: interface))
+        lookup.infersCarriers = infersCarriers
+        batch.add(lookup)
     }
 
     /// The indices of the lookups of a target.
@@ -158,6 +167,8 @@ extension EvaluationBatch {
     /// Looks up all targets that were added.
     mutating func run() {
         batch.run(&interfaces, host)
+        carrierStates = Array(repeating: nil, count: batch.carriers.count)
+        for index in batch.carriers.indices { evaluateCarrier(index) }
     }
 
     /// What the answers about some targets depend on.
@@ -166,6 +177,8 @@ extension EvaluationBatch {
         for target in targets {
             for index in indices(of: target) { batch.lookups[index].note(in: &dependencies) }
         }
+        // Few hosts have tunnels, and lookups share what carries them.
+        for carrier in batch.carriers { carrier.lookup.note(in: &dependencies) }
         return dependencies
     }
 
@@ -231,9 +244,10 @@ extension EvaluationBatch {
     private func judge(_ index: Int) throws(ReachabilityError) -> Verdict {
         switch batch.lookups[index].step {
         case .answered(let source, let answer):
-            let (candidate, detail) = (batch.lookups[index].candidate, batch.lookups[index].detail)
+            let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
-            let verdict = judge(answer, of: candidate, query, detail)
+            try checkCarriers(answer, batch.lookups[index])
+            let verdict = judge(answer, of: candidate, query, batch.lookups[index])
             guard case .taken(let match) = answer else { return verdict }
             if let encapsulation = match.nexthop?.encapsulation {
                 let outer = outer(of: batch.lookups[index])
@@ -242,7 +256,8 @@ extension EvaluationBatch {
             // The default path stands for many addresses, whose packets take each nexthop.
             guard match.takesOneNexthop, !candidate.isDefaultPath else { return verdict }
             for nexthop in match.nexthops {
-                let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, detail)
+                let one = judge(
+                    answer.with { $0.nexthops = [nexthop] }, of: candidate, query, batch.lookups[index])
                 guard one.flags == verdict.flags else { throw .undecidedSource(query) }
             }
             return verdict
@@ -252,20 +267,32 @@ extension EvaluationBatch {
         }
     }
 
-    private func judge(
+    /// Judges an answer about packets of a lookup.
+    ///
+    /// - Parameters:
+    ///   - answer: The answer.
+    ///   - candidate: What was looked up.
+    ///   - query: The packet.
+    ///   - lookup: The lookup.
+    ///   - mark: The mark that the packets have in a tunnel; `nil` for that of the lookup.
+    /// - Returns: The verdict, with the nexthop that decided.
+    func judge(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         _ query: RouteQuery,
-        _ detail: QueryDetail
+        _ lookup: CandidateLookup,
+        _ mark: UInt32? = nil
     ) -> Verdict {
-        ReachabilityRules.judge(answer, of: candidate, query) { interfaces.traits(ofInterface: $0, detail) }
+        ReachabilityRules.judge(answer, of: candidate, query) {
+            traits(ofInterface: $0, mark ?? lookup.query.mark, lookup.detail)
+        }
     }
 
     /// The evaluation of the packet that the route puts around the one of a lookup; `nil` where there is none.
     private func outer(of lookup: CandidateLookup) -> Evaluation? {
         guard let (destination, answer) = lookup.outer?.value else { return nil }
         let (candidate, query) = (Candidate.address(destination), lookup.outerQuery(destination))
-        let verdict = judge(answer, of: candidate, query, lookup.detail)
+        let verdict = judge(answer, of: candidate, query, lookup)
         let facts = verdict.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
@@ -275,7 +302,16 @@ extension EvaluationBatch {
 
     /// Describes a verdict with what it follows from.
     private func evaluation(of judged: Judged, all: [Evaluation] = []) -> Evaluation {
-        let lookup = batch.lookups[judged.lookup]
+        evaluation(of: batch.lookups[judged.lookup], judged.verdict, all: all)
+    }
+
+    /// Describes the verdict on a lookup with what it follows from.
+    func evaluation(
+        of lookup: CandidateLookup,
+        _ verdict: Verdict,
+        _ mark: UInt32? = nil,
+        all: [Evaluation] = []
+    ) -> Evaluation {
         guard case .answered(let source, let answer) = lookup.step else {
             guard case .unreachable(let reason) = lookup.step else {
                 preconditionFailure("nothing was judged")
@@ -288,14 +324,26 @@ extension EvaluationBatch {
             query: query,
             boundInterface: lookup.boundInterface,
             answer: answer,
-            sourceAddress: judged.verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
+            sourceAddress: verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
             all: all,
-            outerReason: outer(of: lookup)?.reason
+            outerReason: outerReason(of: verdict, lookup, mark ?? lookup.query.mark)
         )
-        let facts = judged.verdict.nexthop.flatMap {
+        let facts = verdict.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
-        return Evaluation(judged.verdict, facts, basis)
+        return Evaluation(verdict, facts, basis)
+    }
+
+    /// What became of the packets around those of a lookup; `nil` where there are none.
+    private func outerReason(
+        of verdict: Verdict,
+        _ lookup: CandidateLookup,
+        _ mark: UInt32
+    ) -> ReachabilityReason? {
+        guard verdict.kind == .tunnelWaits, let nexthop = verdict.nexthop else {
+            return outer(of: lookup)?.reason
+        }
+        return carrierReason(ofTunnel: nexthop.interfaceIndex, mark, lookup.detail)
     }
 
     /// The name of an interface that a full answer goes through; `nil` when it is gone.

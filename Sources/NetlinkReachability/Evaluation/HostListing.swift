@@ -9,6 +9,8 @@ final class HostListing {
     let facts: NetworkFacts
     private var allAddresses: Result<[InterfaceAddress], ReachabilityError>?
     private var allLinks: Result<[Link], ReachabilityError>?
+    private var allRules: Result<[Rule], ReachabilityError>?
+    private var allPeers: [IPAddress]?
     private var delivered: [RouteQuery: Bool] = [:]
     private var allNameservers: [IPAddress]??
 
@@ -24,6 +26,32 @@ final class HostListing {
     /// The interfaces of the host.
     func links() throws(ReachabilityError) -> [Link] {
         try Self.once(&allLinks) { () throws(ReachabilityError) in try facts.routing.links() }
+    }
+
+    /// The policy rules of both families.
+    func rules() throws(ReachabilityError) -> [Rule] {
+        try Self.once(&allRules) { () throws(ReachabilityError) in try facts.routing.rules() }
+    }
+
+    /// Whether some packets of a tunnel can leave in another way than by its ends.
+    ///
+    /// The forwarding table of a vxlan, which learns, has ends for each address of the link inside. If it cannot be
+    /// listed, it can have others.
+    func leadsElsewhere(_ tunnel: Link, than ends: TunnelEnds) -> Bool {
+        guard tunnel.kind == "vxlan" else { return false }
+        guard let others = try? facts.routing.forwardingEnds(ofInterface: tunnel.index) else { return true }
+        return others.contains { other in
+            (ends.remote != nil && other.remote != ends.remote)
+                || (other.link != 0 && other.link != ends.link)
+        }
+    }
+
+    /// The remote addresses of connected sockets; none where they are not known.
+    func connectedPeers() -> [IPAddress] {
+        if let allPeers { return allPeers }
+        let found = facts.routing.connectedPeers()
+        allPeers = found
+        return found
     }
 
     /// The name servers; `nil` if none are known.

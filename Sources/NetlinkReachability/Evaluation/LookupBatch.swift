@@ -8,6 +8,12 @@ internal import RoutingModel
 /// answers are fetched here too, so that the rules find them.
 struct LookupBatch {
     private(set) var lookups: [CandidateLookup] = []
+    /// The lookups of what carries the tunnels that the others lead into.
+    var carriers: [CarrierLookup] = []
+    /// The entrances of tunnels that were followed.
+    var entrances: Set<CarrierLookup.Entrance> = []
+    /// The first lookups whose tunnels were not followed.
+    var firstUnfollowed = (lookup: 0, carrier: 0)
     /// The queries that are being asked.
     private var queries: [RouteLookup] = []
 
@@ -25,8 +31,15 @@ struct LookupBatch {
                 lookups[index].advance(host, &interfaces)
                 lookups[index].appendQueries(to: &queries)
             }
-            guard !queries.isEmpty else { return }
-            ask(&interfaces)
+            for index in carriers.indices {
+                carriers[index].lookup.advance(host, &interfaces)
+                carriers[index].lookup.appendQueries(to: &queries)
+            }
+            if queries.isEmpty {
+                guard addCarriers(interfaces, host) else { return }
+            } else {
+                ask(&interfaces)
+            }
         }
     }
 
@@ -38,6 +51,7 @@ struct LookupBatch {
         }
         var next = 0
         for index in lookups.indices { lookups[index].takeResults(queries, at: &next) }
+        for index in carriers.indices { carriers[index].lookup.takeResults(queries, at: &next) }
         queries.removeAll(keepingCapacity: true)
     }
 }

@@ -13,13 +13,15 @@ extension CandidateLookup {
     ///   - detail: How much to find out.
     ///   - isConnected: Whether the socket is connected.
     ///   - index: The interface that the socket is bound to, 0 for none; `nil` where the options and zones say it.
+    ///   - isOuter: Whether a tunnel sends the packets, and no socket.
     init(
         _ candidate: Candidate,
         from local: IPAddress?,
         _ options: ReachabilityOptions,
         _ detail: QueryDetail,
         isConnected: Bool = false,
-        boundTo index: UInt32? = nil
+        boundTo index: UInt32? = nil,
+        isOuter: Bool = false
     ) {
         let destination = candidate.destination
         var query = RouteQuery(destination: destination.withoutZone, source: local?.withoutZone)
@@ -30,7 +32,7 @@ extension CandidateLookup {
                 InterfaceReference(of: destination, from: local, options)
             }
         guard local != nil || interface != nil || destination.needsZone else {
-            self.init(candidate, detail, query, isConnected: isConnected)
+            self.init(candidate, detail, query, isConnected: isConnected, isOuter: isOuter)
             return
         }
         let end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
@@ -43,7 +45,8 @@ extension CandidateLookup {
                 Self.firstStep(from: end)
             }
         let binding = SocketBinding(local: end)
-        self.init(candidate, detail, query, bindingTo: binding, isConnected: isConnected, step)
+        self.init(
+            candidate, detail, query, bindingTo: binding, isConnected: isConnected, isOuter: isOuter, step)
     }
 }
 

@@ -4,7 +4,7 @@ internal import RoutingModel
 
 extension EvaluationBatch {
     /// Makes the report on a target that was added.
-    func report(
+    mutating func report(
         _ index: Int,
         on target: ReachabilityTarget,
         _ options: ReachabilityOptions
@@ -12,13 +12,21 @@ extension EvaluationBatch {
         let evaluation = try evaluation(index)
         let local = if case .pair(let own, _) = target.kind { own } else { options.localAddress }
         return ReachabilityReport(
-            target, evaluation, connectResult: try connectResult(of: evaluation, from: local),
-            name: { name(ofInterface: $0) })
+            target, evaluation, try carriers(of: evaluation),
+            connectResult: try connectResult(of: evaluation, from: local), name: { name(ofInterface: $0) })
     }
 
     /// The entries of the kernel's tables that the findings of a report have.
     func entries(_ index: Int) throws(ReachabilityError) -> [Route] {
         try evaluation(index).all.compactMap { $0.answer?.entry }
+    }
+
+    /// What carries the interface that decided.
+    private mutating func carriers(of evaluation: Evaluation) throws(ReachabilityError) -> [TunnelCarrier] {
+        guard let query = evaluation.query, query.wantsEntry, let index = evaluation.facts?.index else {
+            return []
+        }
+        return try carriers(ofInterface: index, query.mark)
     }
 
     /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown,
@@ -39,6 +47,7 @@ extension ReachabilityReport {
     fileprivate init(
         _ target: ReachabilityTarget,
         _ evaluation: Evaluation,
+        _ carriers: [TunnelCarrier],
         connectResult: ConnectResult?,
         name: (UInt32) -> String?
     ) {
@@ -53,7 +62,8 @@ extension ReachabilityReport {
             gateway: evaluation.gateway,
             sourceAddress: evaluation.sourceAddress,
             connectResult: connectResult,
-            findings: evaluation.all.map { Finding($0, name: name) }
+            findings: evaluation.all.map { Finding($0, name: name) },
+            knownCarriers: carriers.isEmpty ? nil : carriers
         )
     }
 }

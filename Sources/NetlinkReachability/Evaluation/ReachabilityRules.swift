@@ -187,9 +187,15 @@ package enum ReachabilityRules {
         let connection = connectionFlags(traits)
         flags.formUnion(connection)
         if connection.contains(.connectionRequired) {
-            return (flags, traits.contains(.isNotDialled) ? .notDialled : .dormant)
+            return (flags, waitingKind(traits))
         }
         return (flags, exitKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint))
+    }
+
+    /// What an interface waits for that needs a connection.
+    private static func waitingKind(_ traits: InterfaceTraits) -> ReachabilityReason.Kind {
+        if traits.contains(.isNotDialled) { return .notDialled }
+        return traits.contains(.isDormant) ? .dormant : .tunnelWaits
     }
 
     private static let linkLocalNetwork = IPAddress(169, 254, 0, 0)
@@ -225,6 +231,10 @@ package enum ReachabilityRules {
             }
         }
         if traits.contains(.isNotDialled) { flags.formUnion([.connectionRequired, .connectionOnTraffic]) }
+        if traits.contains(.isNotCarried) { flags.insert(.connectionRequired) }
+        if traits.contains(.isCarriedOnTraffic) {
+            flags.formUnion([.connectionRequired, .connectionOnTraffic])
+        }
         return flags
     }
 

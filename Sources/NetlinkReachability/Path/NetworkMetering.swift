@@ -44,7 +44,8 @@ public struct NetworkMetering: Sendable {
 
     /// Returns the path with the costs of its interfaces.
     func applied(to path: NetworkPath) -> NetworkPath {
-        let cost = path.usedInterfaces.reduce(into: Cost.free) { $0.formUnion(self.cost($1)) }
+        let interfaces = path.usedInterfaces + path.carriers.compactMap(\.interface)
+        let cost = interfaces.reduce(into: Cost.free) { $0.formUnion(self.cost($1)) }
         guard !cost.isEmpty else { return path }
         var path = path
         if cost.contains(.expensive) { path.isExpensive = true }

@@ -5,8 +5,8 @@
 /// It describes one moment, and follows the same rules as the flags of ``ReachabilityTarget/defaultPath``. If it is
 /// restricted to some types of interfaces, it is the path of a socket that is bound to the best of them.
 ///
-/// What it cannot know: whether a remote host answers, which interface a tunnel's packets leave through, and what a
-/// connection costs, unless ``NetworkMetering`` knows.
+/// What it cannot know: whether a remote host answers, what carries a tunnel that ``carriers`` calls unknown, and what
+/// a connection costs, unless ``NetworkMetering`` knows.
 ///
 /// Apple's counterpart is `NWPath`.
 public struct NetworkPath: Hashable, Sendable {
@@ -52,11 +52,15 @@ public struct NetworkPath: Hashable, Sendable {
     package var reachesNameserver: Bool?
     /// Whether the path leads through an expensive interface: a cellular modem, or one that ``NetworkMetering`` calls
     /// expensive.
+    ///
+    /// The carriers of tunnels count too, also inferred ones.
     public package(set) var isExpensive = false
-    /// Whether the path leads through an interface that ``NetworkMetering`` calls constrained.
+    /// Whether the path leads through an interface, or a carrier of one, that ``NetworkMetering`` calls constrained.
     ///
     /// Linux has no Low Data Mode.
     public package(set) var isConstrained = false
+    /// What carries the tunnels among the interfaces that packets take now; empty if none of them is a tunnel.
+    public package(set) var carriers: [TunnelCarrier] = []
     /// The flags of the path, as a ``NetworkReachability`` of the default path has them.
     public package(set) var flags: ReachabilityFlags = []
 }

@@ -41,7 +41,8 @@ extension PathQuery {
                 options.apply(to: &query)
                 query.source = options.localAddress?.withoutZone
                 query.wantsEntry = true
-                batch.add(bound.candidate, query, boundTo: bound.link.name)
+                batch.add(
+                    bound.candidate, query, boundTo: bound.link.name, infersCarriers: restrictsTypes)
             }
         }
         guard (first..<batch.count).contains(where: { batch.lookup($0) != nil }), hasInterface(batch.host)
@@ -110,6 +111,10 @@ extension PathQuery {
         let others = paths.flatMap(\.bound).filter { admits($0.interface) }
         let exits = used + others.sorted(by: PathExit.isPreferred)
         let excluded = restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
+        var carriers: [TunnelCarrier] = []
+        for exit in used {
+            carriers += try batch.carriers(ofInterface: exit.interface.index, options.mark)
+        }
         let path = NetworkPath(
             status: NetworkPath.Status(flags),
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
@@ -119,7 +124,10 @@ extension PathQuery {
             supportsIPv4: rank > 0 && paths[0].rank == rank,
             supportsIPv6: rank > 0 && paths[1].rank == rank,
             reachesNameserver: try reachesNameserver(next..<entries.upperBound, &batch, isUsable: rank > 0),
-            isExpensive: used.contains { $0.interface.type == .cellular },
+            isExpensive: (used.map(\.interface) + carriers.compactMap(\.interface)).contains {
+                $0.type == .cellular
+            },
+            carriers: carriers.withoutRepeats(),
             flags: flags
         )
         return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? unsatisfied(paths))
@@ -228,7 +236,8 @@ extension EvaluationBatch {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
             var other = evaluation
             let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
-            other.verdict = ReachabilityRules.judge(single, of: candidate, query) { _ in facts?.traits }
+            let traits = traits(ofInterface: nexthop.interfaceIndex, query.mark, .full)
+            other.verdict = ReachabilityRules.judge(single, of: candidate, query) { _ in traits }
             other.facts = facts
             if other.rank == evaluation.rank { others.append(other) }
         }

@@ -44,7 +44,7 @@ extension NetworkCondition {
     /// A WireGuard VPN for all traffic, as wg-quick configures it, over a Wi-Fi interface without a carrier.
     ///
     /// The flags contain *reachable*: the kernel sends into the tunnel and does not report whether the tunnel works.
-    /// Names cannot be resolved.
+    /// `carriers` of the path shows that the Wi-Fi interface cannot send. Names cannot be resolved.
     public static let vpnWithoutUnderlay = named("VPN without underlay") { host in
         try host.addIPv4("wlan0", .wifi, "192.0.2.3", metric: 600)
         try host.addInterface("wg0", .wireGuard)

@@ -154,6 +154,18 @@ private struct NamespaceRouting: RoutingSource {
         try namespace.entering(kernel.links())
     }
 
+    func rules() throws(ReachabilityError) -> [Rule] {
+        try namespace.entering(kernel.rules())
+    }
+
+    func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
+        try namespace.entering(kernel.forwardingEnds(ofInterface: index))
+    }
+
+    func connectedPeers() -> [IPAddress] {
+        (try? namespace.entering(kernel.connectedPeers())) ?? []
+    }
+
     func sourceAddresses(
         for query: RouteQuery,
         after answer: RouteAnswer

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
@@ -7,6 +8,58 @@ extension KernelRouting {
     /// Returns all interfaces of the namespace.
     package func links() throws(ReachabilityError) -> [Link] {
         try withSocket { (socket) throws(ReachabilityError) in try socket.links() }
+    }
+
+    /// Returns the rules of both families; none of a family that the kernel lacks.
+    package func rules() throws(ReachabilityError) -> [Rule] {
+        try withSocket { (socket) throws(ReachabilityError) in
+            let rules = try socket.rules(family: .v4)
+            do throws(ReachabilityError) {
+                return try rules + socket.rules(family: .v6)
+            } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
+                return rules
+            }
+        }
+    }
+
+    /// Returns the ends that the forwarding table of a vxlan has.
+    package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
+        var body = ndmsg()
+        body.ndm_family = UInt8(AF_BRIDGE)
+        body.ndm_ifindex = Int32(bitPattern: index)
+        let request = Request(RTM_GETNEIGH, isDump: true, body)
+        return try withSocket { (socket) throws(ReachabilityError) in
+            var found: Set<TunnelEnds> = []
+            try socket.list(request, "list a forwarding table") { (message) throws(MalformedMessage) in
+                let (body, attributes) = try message.parts(ndmsg.self)
+                // An older kernel sends the entries of all interfaces.
+                guard body.ndm_ifindex == Int32(bitPattern: index), let bytes = attributes[NDA_DST],
+                    let family = IPAddress.Family.allCases.first(where: { $0.byteCount == bytes.count }),
+                    let remote = try attributes.address(NDA_DST, family)
+                else { return }
+                var ends = TunnelEnds()
+                ends.remote = remote
+                ends.link = try attributes.value(NDA_IFINDEX) ?? 0
+                found.insert(ends)
+            }
+            return found
+        }
+    }
+
+    /// Returns the remote addresses of the connected TCP and UDP sockets of the namespace, each once.
+    ///
+    /// A kernel without inet_diag, or one that refuses the list, has none here.
+    package func connectedPeers() -> [IPAddress] {
+        var peers: Set<IPAddress> = []
+        guard isInNamespace else { return [] }
+        for family in IPAddress.Family.allCases {
+            for ipProtocol in [IPPROTO_UDP, IPPROTO_TCP] {
+                try? ConnectedSocket.list(family, ipProtocol: UInt16(ipProtocol)) { socket in
+                    if !socket.remote.isUnspecified { peers.insert(socket.remote.withoutZone) }
+                }
+            }
+        }
+        return peers.sorted()
     }
 
     /// Returns every address of the namespace.

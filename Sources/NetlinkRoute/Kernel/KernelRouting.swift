@@ -88,8 +88,11 @@ package final class KernelRouting: Sendable {
         return try KernelChanges()
     }
 
+    /// Whether the calling thread is in the network namespace of the sockets.
+    var isInNamespace: Bool { NetworkNamespace.current == namespace }
+
     private func checkNamespace() throws(ReachabilityError) {
-        guard NetworkNamespace.current == namespace else {
+        guard isInNamespace else {
             throw ReachabilityError(
                 operation: "open a further netlink socket",
                 number: EXDEV,

@@ -31,6 +31,19 @@ package protocol RoutingSource: Sendable {
     /// Lists every interface, in no particular order.
     func links() throws(ReachabilityError) -> [Link]
 
+    // MARK: What the carriers of tunnels need
+
+    /// Lists the policy rules of both families, in the kernel's order.
+    func rules() throws(ReachabilityError) -> [Rule]
+
+    /// Lists the ends that the forwarding table of a tunnel has, by remote address and interface; empty where it is not
+    /// known, and by default.
+    func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds>
+
+    /// Lists the remote addresses of the connected sockets of the host, each once; empty where they are not known, and
+    /// by default.
+    func connectedPeers() -> [IPAddress]
+
     // MARK: What sockets with an address or an interface need
 
     /// Returns the source addresses that a socket without one can get for a query.
@@ -97,6 +110,14 @@ package struct InterfaceReading: Sendable {
 }
 
 extension RoutingSource {
+    package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
+        []
+    }
+
+    package func connectedPeers() -> [IPAddress] {
+        []
+    }
+
     package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
         nil
     }
@@ -141,6 +162,18 @@ extension ForwardingSource {
 
     package func links() throws(ReachabilityError) -> [Link] {
         try base.links()
+    }
+
+    package func rules() throws(ReachabilityError) -> [Rule] {
+        try base.rules()
+    }
+
+    package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
+        try base.forwardingEnds(ofInterface: index)
+    }
+
+    package func connectedPeers() -> [IPAddress] {
+        (try? base.connectedPeers()) ?? []
     }
 
     package func sourceAddresses(

@@ -225,6 +225,10 @@ extension SnapshotRouting: RoutingSource {
     package func links() throws(ReachabilityError) -> [Link] {
         Array(snapshot.links.values)
     }
+
+    package func rules() throws(ReachabilityError) -> [Rule] {
+        snapshot.rules
+    }
 }
 
 extension SnapshotRouting: LinkDirectory {

@@ -70,6 +70,24 @@ extension ByteBuffer {
         member("sourceAddress", report?.sourceAddress)
         member("connect", object: report?.connectResult) { $1.members($0) }
         member("explanation", objects: report?.findings ?? []) { $1.members($0) }
+        carriers(report?.carriers ?? [])
+    }
+
+    /// Writes the member `carriers`, which only answers about tunnels have.
+    mutating func carriers(_ carriers: [TunnelCarrier]) {
+        guard !carriers.isEmpty else { return }
+        member("carriers", objects: carriers) { carrier, json in
+            json.member("tunnel", carrier.tunnel.name)
+            json.member("interface", carrier.interface?.name)
+            json.member("interfaceType", carrier.interface?.type.rawValue)
+            json.member("evidence", carrier.evidence.rawValue)
+            json.member("isExact", carrier.isExact)
+            json.member("mark", carrier.mark)
+            json.member("remote", carrier.remote)
+            json.member("canSend", carrier.evidence == .unknown ? nil : carrier.flags.rank == 2)
+            json.member("code", carrier.reason?.code.description)
+            json.member("reason", carrier.reason?.description)
+        }
     }
 
     private mutating func members(_ result: ReachabilityReport.ConnectResult) {

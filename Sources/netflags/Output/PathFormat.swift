@@ -22,6 +22,7 @@ enum PathFormat {
         let interfaces = path.availableInterfaces.map { "\($0.name) (\($0.type.rawValue))" }
         text.line("status", "\(path.status.rawValue): \(verdict.reason)")
         text.line("interfaces", list(interfaces))
+        if !path.carriers.isEmpty { text.line("carriers", list(path.carriers.map(\.description))) }
         text.line("gateways", list(path.gateways.map(\.description)))
         text.line("IPv4", word(path.supportsIPv4))
         text.line("IPv6", word(path.supportsIPv6))
@@ -66,6 +67,7 @@ enum PathFormat {
                 json.member("type", interface.type.rawValue)
                 json.member("isUsed", path?.usedInterfaces.contains(interface))
             }
+            json.carriers(path?.carriers ?? [])
             json.member("gateways", path?.gateways ?? [])
             json.member("nameservers", path?.nameservers ?? [])
             json.member("supportsIPv4", path?.supportsIPv4)

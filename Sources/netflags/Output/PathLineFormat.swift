@@ -48,7 +48,8 @@ struct PathLineFormat {
             table.add(path.status.rawValue, in: Self.colour(path.status))
             for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
             let gateways = path.gateways.map(\.description).joined(separator: ",")
-            table.add((gateways.isEmpty ? "" : "\(gateways)  ") + verdict.reason.description)
+            let sentences = [verdict.reason.description] + path.carriers.map(\.description)
+            table.add((gateways.isEmpty ? "" : "\(gateways)  ") + sentences.joined(separator: "; "))
         case .failure(let error):
             table.add("?", in: .magenta)
             table.add("error: \(error)")

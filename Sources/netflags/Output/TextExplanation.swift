@@ -13,6 +13,7 @@ enum TextExplanation {
     ) {
         if let cause { line("cause", cause.text, to: &buffer) }
         for finding in report.findings { write(finding, to: &buffer) }
+        for carrier in report.carriers { line("carrier", carrier.description, to: &buffer) }
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
         if let result = report.connectResult { line("socket", result.description, to: &buffer) }
     }

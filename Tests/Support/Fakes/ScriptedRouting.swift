@@ -35,6 +35,8 @@ package final class ScriptedRouting: RoutingSource {
         package var addresses: [InterfaceAddress] = []
         /// What connect(2) gives a socket, by destination.
         package var connections: [IPAddress: ConnectOutcome] = [:]
+        /// The remote addresses of connected sockets.
+        package var connectedPeers: [IPAddress] = []
         /// The nexthop and source that a packet gets, by destination.
         package var choices: [IPAddress: Answer]
         package var interfaces: [InterfaceFacts]
@@ -100,6 +102,11 @@ package final class ScriptedRouting: RoutingSource {
                 state.tables = tables
             }
         }
+    }
+
+    /// Changes the script.
+    package func script(_ body: (inout Script) -> Void) {
+        state.withLock { body(&$0.script) }
     }
 
     /// Makes every question fail; `nil` ends that.
@@ -191,6 +198,14 @@ package final class ScriptedRouting: RoutingSource {
         try state.withLock { (state) throws(ReachabilityError) in
             try state.facts(aboutInterface: index, detail: detail)
         }
+    }
+
+    package func rules() throws(ReachabilityError) -> [Rule] {
+        try state.withLock { (state) throws(ReachabilityError) in try state.tables?.rules() ?? [] }
+    }
+
+    package func connectedPeers() -> [IPAddress] {
+        state.withLock { $0.script.connectedPeers }
     }
 
     package func links() throws(ReachabilityError) -> [Link] {

@@ -56,6 +56,10 @@ extension ReachabilityReason.Code {
     public static let dormant = Self(.dormant)
     /// The interface dials on demand and has not dialled yet.
     public static let notDialled = Self(.notDialled)
+    /// The interface is a tunnel whose outer packets cannot leave now.
+    ///
+    /// Only where the kernel shows what carries the tunnel: ``TunnelCarrier/isExact``.
+    public static let tunnelWaits = Self(.tunnelWaits)
 }
 
 // MARK: - Packets cannot leave
@@ -96,6 +100,8 @@ extension ReachabilityReason.Code {
     public static let lowerNoCarrier = Self(.lowerNoCarrier)
     /// The route's interface was removed while the query was answered.
     public static let interfaceGone = Self(.interfaceGone)
+    /// The outer packets of a tunnel have a route into the same tunnel: a reason of ``TunnelCarrier`` alone.
+    public static let tunnelLoops = Self(.tunnelLoops)
     /// The remote address of a connection that is bound to an interface is also an address of this host, so the kernel
     /// drops the answers (`fib_validate_source`).
     public static let remoteIsLocalAddress = Self(.remoteIsLocalAddress)

@@ -16,12 +16,12 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         // Packets can leave, and it is unknown whether answers arrive.
         case unknownReturnPath
         // Packets can leave after a connection is made.
-        case dormant, notDialled
+        case dormant, notDialled, tunnelWaits
         // The kernel answers that packets cannot leave.
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
         // There is a route, but its interface cannot send.
-        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone
+        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops
         // Packets can leave, and the kernel drops the answers.
         case remoteIsLocalAddress
         // The target has no address that the kernel could be asked about.
@@ -67,6 +67,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .unknownReturnPath: "leaves through \(name), but answers may not arrive: \(other)"
         case .dormant: "\(name) has a carrier but waits for an external event (dormant)"
         case .notDialled: "\(name) dials on demand and has not dialled yet"
+        case .tunnelWaits: "\(name) waits until its outer packets can leave: \(other)"
         case .noRoute: "no route"
         case .noRouteOutOfInterface: "no route out of \(name)"
         case .noDefaultRoute: "no default route"
@@ -84,6 +85,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .lowerInterfaceDown: "\(other), below \(name), is down"
         case .lowerNoCarrier: "\(other), below \(name), has no carrier"
         case .interfaceGone: "the route's interface is gone"
+        case .tunnelLoops: "they lead back into \(name)"
         case .remoteIsLocalAddress: "answers are dropped: this host has the address \(name), too"
         case .needsInterface: "\(name) needs an interface: add %interface"
         case .noInterface:

@@ -47,6 +47,15 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     /// The default path has public addresses, one of each family, and two of IPv4 if the halves of the address space
     /// have different results.
     public let findings: [Finding]
+    /// What carries ``interface``, and what carries that, if those are tunnels; empty in a brief report.
+    public var carriers: [TunnelCarrier] { knownCarriers ?? [] }
+    /// `nil` for none, so that a report without tunnels is coded without them.
+    let knownCarriers: [TunnelCarrier]?
+
+    private enum CodingKeys: String, CodingKey {
+        case target, flags, reason, address, route, interface, gateway, sourceAddress, connectResult, findings
+        case knownCarriers = "carriers"
+    }
 
     /// Whether packets can leave for the target: ``ReachabilityFlags/isNetworkReachable`` of the flags.
     public var isReachable: Bool {

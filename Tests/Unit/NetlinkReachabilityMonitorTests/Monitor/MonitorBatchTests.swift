@@ -43,6 +43,7 @@ private final class RoundRecorder: RoutingSource {
     }
 
     func links() -> [Link] { [] }
+    func rules() -> [Rule] { [] }
     func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { [] }
     func addresses() -> [InterfaceAddress] { [] }
 }

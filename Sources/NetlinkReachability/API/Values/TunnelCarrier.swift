@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What carries the packets of a tunnel: the interface through which its outer packets leave.
+///
+/// ```swift
+/// for carrier in try NetworkSource.kernel.path().carriers { print(carrier) }
+/// // wg0 is carried by eth0 (mark 51820; inferred from a rule)
+/// ```
+///
+/// A tunnel in a tunnel has a carrier for each of them, the upper one first. A tunnel whose outer packets can take
+/// several interfaces has one for each.
+///
+/// What it cannot know: whether the other end of the tunnel answers.
+public struct TunnelCarrier: Hashable, Sendable, Codable {
+    /// What a carrier is known from.
+    public enum Evidence: String, Hashable, Sendable, CaseIterable, Codable {
+        /// Exact: the route to the remote end, with the interface and the mark of the tunnel (`ip -d link`).
+        case remote
+        /// Exact: the outer packets are bound to the interface, and the kernel does not show their destination.
+        case link
+        /// Inferred: a rule keeps packets of a mark out of the tunnel's routing table, as those of wg-quick and
+        /// Tailscale do, and this is the default path of such packets.
+        case rule
+        /// Inferred: a route to a single host leads past the tunnel, and a socket is connected to that host, as
+        /// OpenVPN has it.
+        case hostRoute
+        /// What carries the tunnel is not known.
+        case unknown
+    }
+
+    /// The tunnel.
+    public let tunnel: NetworkInterface
+    /// The interface that carries it; `nil` if it is not known, and if there is no route.
+    public package(set) var interface: NetworkInterface?
+    /// What the carrier is known from.
+    public let evidence: Evidence
+    /// The mark by which the outer packets are routed; 0 for none.
+    public package(set) var mark: UInt32 = 0
+    /// The destination of the outer packets; `nil` if it is not known.
+    public package(set) var remote: IPAddress?
+    /// The flags of the outer packets: whether they can leave.
+    public package(set) var flags: ReachabilityFlags = []
+    /// Why they can leave or not; `nil` if the carrier is not known.
+    public package(set) var reason: ReachabilityReason?
+
+    /// Whether the kernel shows the carrier.
+    ///
+    /// An inferred carrier changes no flags.
+    public var isExact: Bool { evidence == .remote || evidence == .link }
+
+    init(_ tunnel: NetworkInterface, _ evidence: Evidence) {
+        (self.tunnel, self.evidence) = (tunnel, evidence)
+    }
+}
+
+extension TunnelCarrier: CustomStringConvertible {
+    /// One sentence, such as `wg0 is carried by eth0 (mark 51820; inferred from a rule)`.
+    public var description: String {
+        guard evidence != .unknown else { return "what carries \(tunnel.name) is not known" }
+        var details: [String] = []
+        if let remote, evidence != .rule { details.append("to \(remote)") }
+        if mark != 0 { details.append("mark \(mark)") }
+        var words = details.joined(separator: ", ")
+        switch evidence {
+        case .rule: words += words.isEmpty ? "inferred from a rule" : "; inferred from a rule"
+        case .hostRoute: words += "; inferred from a host route"
+        default: break
+        }
+        if !words.isEmpty { words = " (\(words))" }
+        let sentence =
+            if let interface { "\(tunnel.name) is carried by \(interface.name)\(words)" } else {
+                "nothing carries \(tunnel.name)\(words)"
+            }
+        guard let reason, flags.rank < 2 else { return sentence }
+        return "\(sentence): \(reason)"
+    }
+}

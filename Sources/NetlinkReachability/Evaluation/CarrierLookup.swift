@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// The lookup of the packets that a tunnel sends around others.
+///
+/// Lookups whose packets take the same tunnel share it.
+struct CarrierLookup {
+    /// Where the outer packets go.
+    enum Outer: Hashable {
+        /// To the remote end that the kernel shows.
+        case toRemote
+        /// To an address that is not known, with this mark: one that stands for the default path.
+        case marked(UInt32, IPAddress)
+        /// To the peer of a connected socket.
+        case toPeer(IPAddress)
+    }
+
+    /// What lookups have in common that share this one.
+    struct Key: Hashable {
+        /// The index of the tunnel.
+        let tunnel: UInt32
+        /// The mark of the packets inside.
+        let mark: UInt32
+        let detail: QueryDetail
+        let outer: Outer
+    }
+
+    /// What lookups have in common whose packets enter a tunnel.
+    struct Entrance: Hashable {
+        let tunnel: UInt32
+        let mark: UInt32
+        let detail: QueryDetail
+        /// The table that leads into the tunnel, where that matters.
+        let table: UInt32?
+    }
+
+    let key: Key
+    /// How many tunnels are around this one.
+    let depth: Int
+    var lookup: CandidateLookup
+
+    /// The mark that the outer packets have for the tunnels around this one.
+    ///
+    /// A tunnel of the kernel is routed by its mark, but does not set it on its packets.
+    var packetMark: UInt32 {
+        switch key.outer {
+        case .toRemote: key.mark
+        case .marked(let mark, _): mark
+        case .toPeer: 0
+        }
+    }
+}
+
+// MARK: - Plan
+
+extension CarrierLookup {
+    /// The most tunnels in each other that are followed; the kernel sends through eight.
+    static let depthLimit = 16
+    /// The most marks that are tried for a tunnel.
+    private static let markLimit = 8
+    /// The most peers of sockets that are looked up for a tunnel.
+    private static let peerLimit = 256
+
+    /// Plans the lookups of what carries a tunnel.
+    ///
+    /// - Parameters:
+    ///   - tunnel: The tunnel.
+    ///   - inner: The lookup of the packets inside.
+    ///   - mark: Their mark.
+    ///   - answer: Their route, whose entry has the table that leads into the tunnel.
+    ///   - depth: How many tunnels are around this one.
+    ///   - host: Lists rules and sockets.
+    /// - Returns: The lookups; none if nothing can be asked.
+    static func plan(
+        _ tunnel: Link,
+        under inner: CandidateLookup,
+        _ mark: UInt32,
+        _ answer: RouteAnswer,
+        depth: Int,
+        _ host: HostListing
+    ) -> [CarrierLookup] {
+        func lookup(
+            _ outer: Outer,
+            to candidate: Candidate,
+            _ options: ReachabilityOptions,
+            _ ends: TunnelEnds? = nil
+        ) -> CarrierLookup {
+            let key = Key(tunnel: tunnel.index, mark: mark, detail: inner.detail, outer: outer)
+            var lookup = CandidateLookup(
+                candidate, from: ends?.local, options, inner.detail, boundTo: ends?.link ?? 0,
+                isOuter: ends != nil)
+            lookup.infersCarriers = inner.infersCarriers
+            return CarrierLookup(key: key, depth: depth, lookup: lookup)
+        }
+        var options = ReachabilityOptions()
+        if let ends = tunnel.ends, let remote = ends.remote {
+            guard !host.leadsElsewhere(tunnel, than: ends) else { return [] }
+            // The kernel itself sends them: user 0 of its namespace.
+            (options.user, options.mark) = (0, ends.mark ?? mark)
+            options.typeOfService = ends.typeOfService
+            if let port = ends.destinationPort {
+                (options.ipProtocol, options.destinationPort) = (.udp, port)
+            }
+            return [lookup(.toRemote, to: .address(remote), options, ends)]
+        }
+        guard inner.infersCarriers, tunnel.hidesEnds, let table = answer.entry?.table else { return [] }
+        let marks = ((try? host.rules()) ?? []).marks(pastTable: table).prefix(markLimit)
+        guard marks.isEmpty else {
+            return marks.flatMap { exempt in
+                options.mark = exempt
+                return IPAddress.Family.allCases.flatMap { Candidate.defaultPath($0) }.map {
+                    lookup(.marked(exempt, $0.destination), to: $0, options)
+                }
+            }
+        }
+        return host.connectedPeers().prefix(peerLimit).map {
+            lookup(.toPeer($0), to: .address($0), options)
+        }
+    }
+}
+
+extension Link {
+    /// Whether the interface is a tunnel of this network namespace whose ends are not shown: what carries it can only
+    /// be inferred.
+    var hidesEnds: Bool { isTunnel && !lowerIsForeign && (ends?.link ?? 0) == 0 }
+}
+
+extension [Rule] {
+    /// The marks whose packets rules keep out of a table, or send to another one: first those of rules that send all
+    /// other packets to the table.
+    func marks(pastTable table: UInt32) -> [UInt32] {
+        var excluded: [UInt32] = []
+        var sent: [UInt32] = []
+        for rule in self {
+            guard let mark = rule.mark, mark.mask != 0, case .lookup(let target) = rule.action else {
+                continue
+            }
+            let value = mark.value & mark.mask
+            if rule.isInverted, target == table, !excluded.contains(value) { excluded.append(value) }
+            if !rule.isInverted, target != table, !sent.contains(value) { sent.append(value) }
+        }
+        return excluded + sent.filter { $0 != 0 && !excluded.contains($0) }
+    }
+}
+
+// MARK: - Look up
+
+extension LookupBatch {
+    /// Adds the lookups of what carries the tunnels that packets take, once each, when all lookups have ended.
+    ///
+    /// - Returns: Whether there is one to run.
+    mutating func addCarriers(_ interfaces: borrowing BatchInterfaces, _ host: HostListing) -> Bool {
+        guard interfaces.haveTunnels else { return false }
+        let known = carriers.count
+        for index in firstUnfollowed.lookup..<lookups.count {
+            addCarriers(of: lookups[index], lookups[index].query.mark, depth: 0, interfaces, host)
+        }
+        for index in firstUnfollowed.carrier..<known where carriers[index].depth < CarrierLookup.depthLimit {
+            let carrier = carriers[index]
+            addCarriers(of: carrier.lookup, carrier.packetMark, depth: carrier.depth + 1, interfaces, host)
+        }
+        firstUnfollowed = (lookups.count, known)
+        return carriers.count > known
+    }
+
+    private mutating func addCarriers(
+        of lookup: CandidateLookup,
+        _ mark: UInt32,
+        depth: Int,
+        _ interfaces: borrowing BatchInterfaces,
+        _ host: HostListing
+    ) {
+        guard case .answered(_, let answer) = lookup.step else { return }
+        for answer in [answer, lookup.outer?.value.answer] {
+            guard case .taken(let match)? = answer, match.type.leavesHost, let answer else { continue }
+            for nexthop in match.nexthops {
+                let facts = interfaces.facts(aboutInterface: nexthop.interfaceIndex, lookup.detail)
+                guard let facts, facts.traits.contains(.isTunnel) else { continue }
+                let table = lookup.infersCarriers ? answer.entry?.table : nil
+                let entrance = CarrierLookup.Entrance(
+                    tunnel: facts.index, mark: mark, detail: lookup.detail, table: table)
+                guard entrances.insert(entrance).inserted else { continue }
+                let planned = CarrierLookup.plan(
+                    facts.link, under: lookup, mark, answer, depth: depth, host)
+                for next in planned where !carriers.contains(where: { $0.key == next.key }) {
+                    carriers.append(next)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// What became of the outer packets of a tunnel.
+enum CarrierState {
+    /// The evaluation has not ended: the outer packets lead back into the tunnel.
+    case underEvaluation
+    case evaluated(Evaluation)
+    /// No answer shows it.
+    case unknown
+    case failed(ReachabilityError)
+}
+
+// MARK: - Evaluate
+
+extension EvaluationBatch {
+    /// Evaluates the outer packets of a tunnel, and before them those of the tunnels around it.
+    mutating func evaluateCarrier(_ index: Int) {
+        guard carrierStates[index] == nil else { return }
+        carrierStates[index] = .underEvaluation
+        let carrier = batch.carriers[index]
+        switch carrier.lookup.step {
+        case .answered(let source, let answer):
+            for nexthop in answer.nexthops {
+                let next = carrierIndex(
+                    ofTunnel: nexthop.interfaceIndex, carrier.packetMark, carrier.key.detail)
+                if let next { evaluateCarrier(next) }
+            }
+            let query = carrier.lookup.query.from(source)
+            var verdict = judge(
+                answer, of: carrier.lookup.candidate, query, carrier.lookup, carrier.packetMark)
+            if verdict.kind == .tunnelWaits, let nexthop = verdict.nexthop,
+                case .underEvaluation? = carrierState(
+                    ofTunnel: nexthop.interfaceIndex, carrier.packetMark, carrier.key.detail)
+            {
+                (verdict.flags, verdict.kind) = ([], .tunnelLoops)
+            }
+            carrierStates[index] = .evaluated(evaluation(of: carrier.lookup, verdict, carrier.packetMark))
+        case .failed(let error): carrierStates[index] = error.code == .undecided ? .unknown : .failed(error)
+        case .unreachable(let reason):
+            carrierStates[index] = .evaluated(Evaluation(settled: reason, carrier.lookup.candidate))
+        default: preconditionFailure("a lookup was not run to its end")
+        }
+    }
+
+    /// The lookup of the outer packets of a tunnel, if the kernel shows where they go.
+    private func carrierIndex(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> Int? {
+        let key = CarrierLookup.Key(tunnel: index, mark: mark, detail: detail, outer: .toRemote)
+        return batch.carriers.firstIndex { $0.key == key }
+    }
+
+    /// What became of the outer packets of a tunnel; `nil` where the kernel does not show where they go.
+    private func carrierState(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> CarrierState?
+    {
+        guard !batch.carriers.isEmpty else { return nil }
+        return carrierIndex(ofTunnel: index, mark, detail).flatMap { carrierStates[$0] }
+    }
+
+    /// The traits of an interface, with those that follow from what carries it; `nil` when it is gone.
+    func traits(ofInterface index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> InterfaceTraits? {
+        guard let traits = interfaces.traits(ofInterface: index, detail), traits.contains(.isTunnel),
+            let state = carrierState(ofTunnel: index, mark, detail)
+        else { return interfaces.traits(ofInterface: index, detail) }
+        switch state {
+        case .underEvaluation: return traits.union(.isNotCarried)
+        case .evaluated(let outer) where outer.rank < 2:
+            let dials = outer.flags.contains(.connectionOnTraffic)
+            return traits.union(dials ? .isCarriedOnTraffic : .isNotCarried)
+        case .evaluated, .unknown, .failed: return traits
+        }
+    }
+
+    /// Why the outer packets of a tunnel cannot leave now; `nil` if they can.
+    func carrierReason(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> ReachabilityReason? {
+        guard case .evaluated(let outer)? = carrierState(ofTunnel: index, mark, detail) else { return nil }
+        return outer.reason
+    }
+
+    /// Checks that the outer packets of the tunnels that an answer leads into could be looked up.
+    func checkCarriers(_ answer: RouteAnswer, _ lookup: CandidateLookup) throws(ReachabilityError) {
+        guard !batch.carriers.isEmpty else { return }
+        for nexthop in answer.nexthops {
+            let state = carrierState(ofTunnel: nexthop.interfaceIndex, lookup.query.mark, lookup.detail)
+            if case .failed(let error)? = state { throw error }
+        }
+    }
+}
+
+// MARK: - Describe
+
+extension EvaluationBatch {
+    /// What carries an interface that packets with a mark take, and what carries that, if those are tunnels.
+    ///
+    /// Only lookups of ``QueryDetail/full`` know.
+    mutating func carriers(
+        ofInterface index: UInt32,
+        _ mark: UInt32
+    ) throws(ReachabilityError) -> [TunnelCarrier] {
+        var found: [TunnelCarrier] = []
+        var next = [(index: index, mark: mark)]
+        var place = 0
+        while place < next.count {
+            let (index, mark) = next[place]
+            place += 1
+            guard let facts = interfaces.facts(aboutInterface: index, .full),
+                facts.traits.contains(.isTunnel)
+            else { continue }
+            let carriers = try carriers(of: facts, mark)
+            found += carriers
+            for carrier in carriers {
+                guard let index = carrier.interface?.index, !next.contains(where: { $0.index == index })
+                else { continue }
+                next.append((index, carrier.isExact ? mark : carrier.mark))
+            }
+        }
+        return found
+    }
+
+    private mutating func carriers(
+        of facts: InterfaceFacts,
+        _ mark: UInt32
+    ) throws(ReachabilityError) -> [TunnelCarrier] {
+        let tunnel = NetworkInterface(facts)
+        let all = batch.carriers.indices.filter { index in
+            let key = batch.carriers[index].key
+            return key.tunnel == facts.index && key.mark == mark && key.detail == .full
+        }
+        var carriers: [TunnelCarrier] = []
+        for index in all {
+            // Those of both families, and of both halves of IPv4, can be one.
+            for carrier in self.carriers(of: tunnel, index)
+            where !carriers.contains(where: carrier.isSame) {
+                carriers.append(carrier)
+            }
+        }
+        // The outer packets of other addresses can take another path: that of the best counts.
+        if let best = carriers.map(\.flags.rank).max(), carriers.allSatisfy({ !$0.isExact }) {
+            carriers.removeAll { $0.flags.rank < best }
+        }
+        if carriers.isEmpty, let ends = facts.link.ends, ends.link != 0, ends.remote == nil,
+            !host.leadsElsewhere(facts.link, than: ends),
+            let lower = try self.facts(aboutInterface: ends.link, .full)
+        {
+            var carrier = TunnelCarrier(tunnel, .link)
+            carrier.interface = NetworkInterface(lower)
+            let blocker = ReachabilityRules.blocker(lower.traits)
+            carrier.flags = blocker == nil ? .reachable : []
+            carrier.reason = ReachabilityReason(blocker ?? .onLink, lower.name)
+            carriers = [carrier]
+        }
+        return carriers.isEmpty ? [TunnelCarrier(tunnel, .unknown)] : carriers
+    }
+
+    /// What a lookup of outer packets shows of the carrier.
+    private func carriers(of tunnel: NetworkInterface, _ index: Int) -> [TunnelCarrier] {
+        guard case .evaluated(let outer)? = carrierStates[index] else { return [] }
+        let carrier = batch.carriers[index]
+        let evidence: TunnelCarrier.Evidence =
+            switch carrier.key.outer {
+            case .toRemote: .remote
+            case .marked: .rule
+            case .toPeer: .hostRoute
+            }
+        var result = TunnelCarrier(tunnel, evidence)
+        result.mark = carrier.lookup.query.mark
+        if evidence != .rule { result.remote = carrier.lookup.candidate.destination }
+        (result.flags, result.reason) = (outer.flags, outer.reason)
+        let nexthops = outer.answer?.type?.leavesHost == false ? [] : outer.answer?.nexthops ?? []
+        let interfaces = nexthops.compactMap {
+            self.interfaces.facts(aboutInterface: $0.interfaceIndex, .full).map(NetworkInterface.init)
+        }
+        switch evidence {
+        case .rule where outer.answer?.type == .unicast, .hostRoute where outer.answer?.isHostRoute == true:
+            // What leads into the tunnel itself carries something else.
+            guard !interfaces.contains(tunnel) else { return [] }
+        case .remote:
+            // It leads nowhere, or to this host.
+            if interfaces.isEmpty { return [result] }
+        default: return []
+        }
+        return interfaces.map { interface in
+            result.interface = interface
+            return result
+        }
+    }
+}
+
+extension TunnelCarrier {
+    /// Whether both are one interface for packets with one mark to one destination, as far as that is known.
+    fileprivate func isSame(as other: TunnelCarrier) -> Bool {
+        (interface, mark, remote) == (other.interface, other.mark, other.remote)
+            && flags.rank <= other.flags.rank
+    }
+}
+
+extension RouteAnswer {
+    /// Whether the entry is a route to one host that a program added.
+    fileprivate var isHostRoute: Bool {
+        guard let entry, entry.type == .unicast else { return false }
+        return entry.destination.length == entry.destination.address.family.bitWidth
+            && entry.origin != Route.kernelOrigin
+    }
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AddressLiterals
+import Fakes
+import NetlinkReachabilityTestKit
+import RoutingModel
+import RoutingSimulation
+import Testing
+
+@testable import NetlinkReachability
+
+/// What carries tunnels, and what follows from it.
+struct CarrierTests {
+    let network = ScriptedNetwork()
+
+    /// A host with the wires `eth0` (2, 192.0.2.2/24) and `eth1` (3), of which the first has the default route.
+    private func addWires() throws {
+        network.wire(2, "eth0")
+        network.wire(3, "eth1")
+        try route("192.0.2.0/24", 2)
+        try route("203.0.113.0/24", 3)
+    }
+
+    private func route(
+        _ prefix: String, _ interface: UInt32, via gateway: String? = nil, table: UInt32 = Route.mainTable
+    ) throws {
+        network.apply(.route(prefix, via: gateway, dev: interface) { $0.table = table })
+    }
+
+    /// Adds a tunnel with ends, and with an address.
+    private func tunnel(
+        _ index: UInt32, _ name: String, to remote: String, kind: String = "gre",
+        change: (inout TunnelEnds) -> Void = { _ in }
+    ) {
+        var ends = TunnelEnds()
+        ends.remote = IPAddress(remote)
+        change(&ends)
+        network.wire(index, name) { ($0.kind, $0.tunnel) = (kind, Box(ends)) }
+        let own = IPAddress(10, 9, UInt8(index), 1)
+        let address = InterfaceAddress(interfaceIndex: index, address: own, prefixLength: 24)
+        network.routing.change { $0.snapshot.apply(.address(address)) }
+    }
+
+    private func cut(_ index: UInt32, _ name: String) {
+        network.wire(index, name) { link in
+            link.flags.remove(.lowerUp)
+            (link.carrier, link.operationalState) = (false, .down)
+        }
+    }
+
+    private func carriers() throws -> [String] {
+        try network.source.path().carriers.map(\.description)
+    }
+
+    private func defaultReport() throws -> ReachabilityReport {
+        try NetworkReachability(target: .defaultPath, source: network.source).blockingReport()
+    }
+
+    // MARK: Exact carriers
+
+    @Test func `a tunnel is carried by the interface of the route to its remote end`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9")
+        try route("0.0.0.0/0", 4)
+        let path = try network.source.path()
+        #expect(path.carriers.map(\.description) == ["gre4 is carried by eth0 (to 192.0.2.9)"])
+        #expect(path.carriers.map(\.isExact) == [true])
+        #expect(path.status == .satisfied)
+        #expect(try defaultReport().carriers == path.carriers)
+    }
+
+    @Test func `without a tunnel there is no carrier, and a report is coded without them`() throws {
+        try addWires()
+        try route("0.0.0.0/0", 2)
+        #expect(try carriers() == [])
+        #expect(try defaultReport().carriers == [])
+        #expect(try defaultReport().knownCarriers == nil)
+    }
+
+    @Test func `a tunnel waits while its carrier cannot send`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9")
+        try route("0.0.0.0/0", 4)
+        let before = try network.source.path().flags
+        cut(2, "eth0")
+        let path = try network.source.path()
+        #expect(path.status == .requiresConnection)
+        #expect(path.flags == before.union(.connectionRequired))
+        #expect(
+            path.carriers.map(\.description) == [
+                "gre4 is carried by eth0 (to 192.0.2.9): eth0 has no carrier"
+            ])
+        let report = try defaultReport()
+        #expect(report.reason.code == .tunnelWaits)
+        #expect(
+            report.reason.description == "gre4 waits until its outer packets can leave: eth0 has no carrier")
+        #expect(!report.isReachable)
+        network.wire(2, "eth0")
+        #expect(try network.source.path().status == .satisfied)
+    }
+
+    @Test func `a tunnel whose remote end has no route waits for one`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "198.51.100.9")
+        try route("10.0.0.0/8", 4)
+        let target = try NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        #expect(
+            try target.blockingReport().reason.description
+                == "gre4 waits until its outer packets can leave: no route")
+        #expect(
+            try target.blockingReport().carriers.map(\.description) == [
+                "nothing carries gre4 (to 198.51.100.9): no route"
+            ])
+        try route("198.51.100.0/24", 3)
+        #expect(try target.blockingFlags() == [.reachable, .transientConnection])
+    }
+
+    @Test func `a local end that is no address of the host keeps the outer packets from leaving`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9") { $0.local = "192.0.2.77" }
+        try route("0.0.0.0/0", 4)
+        #expect(try defaultReport().reason.code == .tunnelWaits)
+    }
+
+    @Test func `a tunnel that dials when there is traffic makes those above it dial`() throws {
+        network.tunnel(3, "wwan0", kind: "wwan")
+        network.tunnel(3, "ppp0", kind: "ppp")
+        network.wire(3, "ppp0") { link in
+            (link.kind, link.hardwareType, link.operationalState) = ("ppp", .ppp, .dormant)
+            link.flags.insert(.pointToPoint)
+        }
+        tunnel(4, "gre4", to: "198.51.100.9")
+        try route("198.51.100.0/24", 3)
+        try route("0.0.0.0/0", 4)
+        let flags = try network.source.path().flags
+        #expect(flags.contains([.reachable, .connectionRequired, .connectionOnTraffic]))
+    }
+
+    @Test func `the mark of a tunnel selects its carrier`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9") { $0.mark = 7 }
+        try route("0.0.0.0/0", 4)
+        try route("0.0.0.0/0", 3, via: "203.0.113.254", table: 100)
+        network.apply(.rule(.v4, 100, .lookup(table: 100)) { $0.mark = Masked(7) })
+        #expect(try carriers() == ["gre4 is carried by eth1 (to 192.0.2.9, mark 7)"])
+    }
+
+    @Test func `a tunnel without a mark of its own has that of the socket`() throws {
+        try addWires()
+        tunnel(4, "vx4", to: "192.0.2.9", kind: "vxlan") { $0.mark = nil }
+        try route("0.0.0.0/0", 4)
+        try route("192.0.2.0/24", 3, table: 100)
+        network.apply(.rule(.v4, 100, .lookup(table: 100)) { $0.mark = Masked(7) })
+        #expect(try carriers() == ["vx4 is carried by eth0 (to 192.0.2.9)"])
+        var options = ReachabilityOptions()
+        options.mark = 7
+        let path = try network.source.path(options: options)
+        #expect(path.carriers.map(\.description) == ["vx4 is carried by eth1 (to 192.0.2.9, mark 7)"])
+    }
+
+    @Test func `the link of a tunnel binds its packets`() throws {
+        try addWires()
+        tunnel(4, "vx4", to: "192.0.2.9", kind: "vxlan") { $0.link = 3 }
+        try route("0.0.0.0/0", 4)
+        // The kernel takes the remote end to be on the link.
+        #expect(
+            try carriers().map { $0.hasPrefix("vx4 is carried by eth1") || $0.hasPrefix("nothing") } == [true]
+        )
+    }
+
+    @Test func `what carries a tunnel of another network namespace is not known`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "198.51.100.9")
+        network.wire(4, "gre4") { link in
+            var ends = TunnelEnds()
+            ends.remote = "198.51.100.9"
+            (link.kind, link.tunnel, link.lowerIsForeign) = ("gre", Box(ends), true)
+        }
+        try route("0.0.0.0/0", 4)
+        #expect(try carriers() == ["what carries gre4 is not known"])
+        #expect(try network.source.path().status == .satisfied)
+    }
+
+    // MARK: Tunnels in tunnels
+
+    @Test func `a tunnel in a tunnel has the carriers of both`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9")
+        tunnel(5, "gre5", to: "10.9.4.9")
+        try route("10.9.4.0/24", 4)
+        try route("0.0.0.0/0", 5)
+        #expect(
+            try carriers() == [
+                "gre5 is carried by gre4 (to 10.9.4.9)", "gre4 is carried by eth0 (to 192.0.2.9)",
+            ])
+        cut(2, "eth0")
+        #expect(try network.source.path().status == .requiresConnection)
+    }
+
+    @Test func `a tunnel whose outer packets lead back into it waits`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "10.1.1.1")
+        try route("0.0.0.0/0", 4)
+        #expect(
+            try defaultReport().reason.description
+                == "gre4 waits until its outer packets can leave: they lead back into gre4")
+    }
+
+    @Test func `tunnels that lead into each other wait`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "10.5.5.5")
+        tunnel(5, "gre5", to: "10.4.4.4")
+        try route("10.5.0.0/16", 5)
+        try route("10.4.0.0/16", 4)
+        try route("0.0.0.0/0", 4)
+        #expect(try defaultReport().reason.code == .tunnelWaits)
+        #expect(try network.source.path().carriers.count == 2)
+    }
+
+    @Test func `a long chain of tunnels is followed up to a limit`() throws {
+        try addWires()
+        for index in 10..<40 as Range<UInt32> {
+            tunnel(index, "gre\(index)", to: "10.200.\(index).9")
+            try route("10.200.\(index).0/24", index + 1)
+        }
+        try route("0.0.0.0/0", 10)
+        #expect(try network.source.path().carriers.count == CarrierLookup.depthLimit + 2)
+    }
+
+    // MARK: Batches
+
+    @Test func `targets behind one tunnel share the lookup of its carrier`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9")
+        try route("0.0.0.0/0", 4)
+        _ = network.routing.takeAsked()
+        var batch = EvaluationBatch(network.source.facts)
+        for number in 1...50 as ClosedRange<UInt8> {
+            batch.add(.address(IPAddress(10, 0, 0, number)), ReachabilityOptions(), .flags)
+        }
+        batch.run()
+        #expect(network.routing.takeAsked().filter { $0 == "192.0.2.9" }.count == 1)
+    }
+
+    @Test func `an answer depends on the route of the outer packets`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "198.51.100.9")
+        try route("0.0.0.0/0", 4)
+        try route("198.51.100.0/24", 3)
+        var batch = EvaluationBatch(network.source.facts)
+        batch.add(.address("10.1.1.1"), ReachabilityOptions(), .flags)
+        batch.run()
+        var addresses: [IPAddress] = []
+        batch.dependencies(of: 0..<1).addresses.each { addresses.append($0) }
+        #expect(addresses.contains("198.51.100.9"))
+    }
+
+    // MARK: Inferred carriers
+
+    /// A tunnel for all packets but those of a mark, as wg-quick configures it.
+    private func addFullTunnel() throws {
+        try addWires()
+        try route("0.0.0.0/0", 2, via: "192.0.2.254")
+        network.tunnel(4, "wg0")
+        try route("0.0.0.0/0", 4, table: 51_820)
+        network.apply(
+            .rule(.v4, 32_765, .lookup(table: 51_820)) {
+                $0.mark = Masked(51_820)
+                $0.isInverted = true
+            })
+    }
+
+    @Test func `packets with the mark that a rule keeps out of the tunnel's table carry it`() throws {
+        try addFullTunnel()
+        let carriers = try network.source.path().carriers
+        #expect(carriers.map(\.description) == ["wg0 is carried by eth0 (mark 51820; inferred from a rule)"])
+        #expect(carriers.map(\.isExact) == [false])
+    }
+
+    @Test func `an inferred carrier that cannot send changes no flag`() throws {
+        try addFullTunnel()
+        let before = try network.source.path().flags
+        cut(2, "eth0")
+        #expect(
+            try carriers()
+                == ["wg0 is carried by eth0 (mark 51820; inferred from a rule): eth0 has no carrier"])
+        #expect(try network.source.path().flags == before)
+    }
+
+    @Test func `a rule that sends a masked mark to the main table shows the carrier`() throws {
+        try addWires()
+        try route("0.0.0.0/0", 2, via: "192.0.2.254")
+        network.tunnel(4, "tailscale0", kind: "tun")
+        try route("0.0.0.0/0", 4, table: 52)
+        network.apply(
+            .rule(.v4, 5_210, .lookup(table: Route.mainTable)) { $0.mark = Masked(0x8_0000, mask: 0xff_0000) }
+        )
+        network.apply(.rule(.v4, 5_270, .lookup(table: 52)))
+        #expect(try carriers() == ["tailscale0 is carried by eth0 (mark 524288; inferred from a rule)"])
+    }
+
+    @Test func `a host route to the peer of a socket past the tunnel shows the carrier`() throws {
+        try addWires()
+        try route("0.0.0.0/0", 2, via: "192.0.2.254")
+        network.tunnel(4, "tun0", kind: "tun")
+        try route("0.0.0.0/1", 4)
+        try route("128.0.0.0/1", 4)
+        let sockets: [IPAddress] = ["198.51.100.7", "203.0.113.5"]
+        network.routing.script { $0.connectedPeers = sockets }
+        #expect(try carriers() == ["what carries tun0 is not known"])
+        try route("203.0.113.5/32", 2, via: "192.0.2.254")
+        #expect(try carriers() == ["tun0 is carried by eth0 (to 203.0.113.5; inferred from a host route)"])
+    }
+
+    @Test func `a brief report and flags infer nothing`() throws {
+        try addFullTunnel()
+        _ = network.routing.takeAsked()
+        let target = try NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        #expect(try target.blockingReport(.brief).carriers == [])
+        #expect(network.routing.takeAsked().count == 1)
+    }
+
+    // MARK: Costs
+
+    @Test func `a tunnel over a modem is expensive`() throws {
+        try addFullTunnel()
+        #expect(try !network.source.path().isExpensive)
+        network.tunnel(5, "wwan0", kind: "wwan")
+        network.apply(.removedRoute(.defaultRoute(2, via: "192.0.2.254")))
+        try route("0.0.0.0/0", 5)
+        #expect(try network.source.path().isExpensive)
+    }
+
+    @Test func `the cost of a carrier is that of the path`() throws {
+        try addFullTunnel()
+        let metering = NetworkMetering { $0.name == "eth0" ? [.expensive, .constrained] : .free }
+        let path = try network.source.path(metering: metering)
+        #expect(path.isExpensive && path.isConstrained)
+        #expect(path.usedInterfaces.map(\.name) == ["wg0"])
+    }
+}
