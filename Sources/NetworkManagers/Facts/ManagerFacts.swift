@@ -23,6 +23,9 @@ public struct ManagerFacts: Hashable, Sendable {
     /// The interfaces of this network namespace about which a manager says something, by their index.
     public internal(set) var interfaces: [UInt32: ManagedInterface] = [:]
 
+    /// Creates facts of which nothing is known.
+    public init() {}
+
     /// The state of a manager.
     ///
     /// - Parameter name: The manager.
