@@ -142,6 +142,7 @@ snippets: deps ## Compile each piece of Swift of the documentation as it is prin
 examples-server: test-deps ## Build and test the server recipes: ServiceLifecycle, logging, metrics, NIO, AsyncHTTPClient
 	$(SWIFT) test --package-path docs/examples/server --disable-xctest
 
+MANAGERS := --traits CommandLine,NetworkManagers --scratch-path .build-managers
 # libsystemd alone is installed. A NetworkManager is not: it could take over the network of this machine.
 managers: test-deps ## Build with the trait NetworkManagers, and run it beside NetworkManager where that is installed
 	@if ! [ -e /usr/include/systemd/sd-bus.h ]; then \
@@ -152,7 +153,9 @@ managers: test-deps ## Build with the trait NetworkManagers, and run it beside N
 			libsystemd-dev >/dev/null; \
 	fi
 	$(SWIFT) build --package-path docs/examples/managers
-	Tests/Tools/managers/check "$$($(SWIFT) build --package-path docs/examples/managers --show-bin-path)/managers"
+	$(SWIFT) build $(MANAGERS) --product netflags
+	Tests/Tools/managers/check "$$($(SWIFT) build --package-path docs/examples/managers --show-bin-path)/managers" \
+		"$$($(SWIFT) build $(MANAGERS) --show-bin-path)/netflags"
 
 FLEET_HOSTS ?= 1000
 

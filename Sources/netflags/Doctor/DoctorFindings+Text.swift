@@ -33,8 +33,8 @@ extension DoctorFindings {
         text.line("processes", processes.words)
         writeResolver(to: &text)
         for (index, manager) in managers.enumerated() {
-            let words = "\(manager.label): \(manager.value); a path has what it says of costs and connections"
-            text.line(index == 0 ? "managers" : "", words)
+            let meaning = manager.answers ? "paths have what it says" : "what it knows is unknown"
+            text.line(index == 0 ? "managers" : "", "\(manager.label): \(manager.value); \(meaning)")
         }
     }
 

@@ -34,7 +34,7 @@ struct DoctorFindings {
     /// How much of the processes a recorder sees that ask for changes.
     let processes: ProcessVisibility
     /// The state of each manager of the network; none in a build that does not ask them.
-    var managers: [(label: String, value: String)] = []
+    var managers: [(label: String, value: String, answers: Bool)] = []
 
     /// Runs all checks.
     static func now() -> DoctorFindings {

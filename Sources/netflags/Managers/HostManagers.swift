@@ -71,9 +71,11 @@ import NetlinkReachability
         }
 
         /// The state of each manager, for `doctor`.
-        var states: [(label: String, value: String)] {
+        var states: [(label: String, value: String, answers: Bool)] {
             ManagerName.allCases.map { name in
-                (name.rawValue, (monitor?.facts ?? ManagerFacts()).state(of: name).description)
+                let state = (monitor?.facts ?? ManagerFacts()).state(of: name)
+                let answers = if case .answers = state { true } else { false }
+                return (name.rawValue, state.description, answers)
             }
         }
     }
@@ -110,6 +112,6 @@ import NetlinkReachability
         func writeMember(about path: NetworkPath?, to json: inout ByteBuffer) {}
 
         /// None is asked.
-        var states: [(label: String, value: String)] { [] }
+        var states: [(label: String, value: String, answers: Bool)] { [] }
     }
 #endif

@@ -13,6 +13,7 @@ let package = Package(
         .executableTarget(
             name: "managers",
             dependencies: [
+                .product(name: "LinuxNetwork", package: "swift-netlink-reachability"),
                 .product(name: "NetlinkReachability", package: "swift-netlink-reachability"),
                 .product(name: "NetworkManagers", package: "swift-netlink-reachability"),
             ],

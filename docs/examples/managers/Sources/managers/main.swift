@@ -3,6 +3,7 @@
 // Prints what the managers of the network say and the path with its cost, now and at each change, until it is ended.
 
 import Glibc
+import LinuxNetwork
 import NetlinkReachability
 import NetworkManagers
 
@@ -39,6 +40,10 @@ import NetworkManagers
 // Longer than a manager that hangs is waited for, so that the states are known.
 let managers = try ManagerMonitor(waitingAtMost: .seconds(10), onChange: { show($0) })
 for name in ManagerName.allCases { show("\(name): \(managers.facts.state(of: name))") }
+// By Apple's name the managers are asked without a line of code.
+let monitor = NWPathMonitor()
+monitor.pathUpdateHandler = { show("NWPath: \($0.isExpensive ? "expensive" : "free")") }
+monitor.start(queue: .global())
 for try await path in NetworkSource.kernel.updates(of: .path(metering: managers.metering)) {
     show("path: \(path)")
     if CommandLine.arguments.contains("--once") { exit(0) }
