@@ -128,17 +128,20 @@ extension PortLookup {
                 }
             }
         }
-        let numbers = Set(ports.compactMap(\.processIdentifier))
-        let candidates = candidates(numbers, among: processes)
-        let showsHost = ProcessVisibility.showsHost
-        return ports.map { port in
-            let found = table[port.number].flatMap { holders[$0] } ?? []
+        let found = ports.map { port in table[port.number].flatMap { holders[$0] } ?? [] }
+        let exact = found.map { found -> Requester? in
             // The manager of services opens sockets for them, and can be the only one that is left of its service.
-            if visibility == .sockets, areComplete, !found.isEmpty, found != [1],
+            guard visibility == .sockets, areComplete, !found.isEmpty, found != [1],
                 found.count <= Requester.limit
-            {
-                if let exact = requester(found.count == 1 ? .holder : .holders, found) { return exact }
-            }
+            else { return nil }
+            return requester(found.count == 1 ? .holder : .holders, found)
+        }
+        let others = zip(ports, exact).filter { $0.1 == nil }
+        let candidates = candidates(Set(others.compactMap(\.0.processIdentifier)), among: processes)
+        let showsHost = ProcessVisibility.showsHost
+        return ports.indices.map { index in
+            if let exact = exact[index] { return exact }
+            let (port, found) = (ports[index], found[index])
             let possible = Set(found).union(port.processIdentifier.flatMap { candidates[$0] } ?? [])
             if let named = requester(.candidates, Array(possible)) { return named }
             // A process that is not shown can have the socket, or the number.
