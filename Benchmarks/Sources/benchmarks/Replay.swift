@@ -40,7 +40,7 @@ struct Replay {
     }
 
     /// The processor time of this process, in seconds.
-    private static var processorSeconds: Double {
+    static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

@@ -20,6 +20,7 @@ do {
     case ("latency", 1): try Latency(host: Host()).run()
     case ("handles", 1): try Handles(host: Host()).run()
     case ("handles", 2): try Handles(host: Host()).grow(to: number)
+    case ("requesters", 1): try Requesters(host: Host()).run()
     case ("replay", 4):
         var replay = Replay(routes: number)
         try replay.run(words[3], events: Int(words[2]) ?? 0, targets: 100)
