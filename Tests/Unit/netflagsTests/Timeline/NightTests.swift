@@ -114,6 +114,20 @@ struct NightTests {
         #expect(part.lanes[3].intervals.map(\.state) == [.reachable])
     }
 
+    @Test func `the page has what a recording of systemd-networkd gives`() throws {
+        let path = Night.file("networkd.rtnl")
+        let page = try Night.document("flight-recorder.md")
+        for command in [
+            "timeline --explain networkd.rtnl default 203.0.113.9",
+            "diff --from 13:44:57 networkd.rtnl networkd.rtnl 203.0.113.9",
+        ] {
+            let words = command.split(separator: " ").map { $0 == "networkd.rtnl" ? path : String($0) }
+            let result = try NetflagsProcess.run(words)
+            #expect(result.status == 1)
+            #expect(page.contains("$ netflags \(command)\n\(result.output)```"), "\(result.output)")
+        }
+    }
+
     @Test func `the page and the picture of the documentation are what the recording gives`() throws {
         let timeline = try Night.timeline()
         let text = TimelineText(timeline: timeline, width: 80, isColoured: false)
