@@ -37,6 +37,18 @@ package struct RecordedClock {
         return Recording.Boot(identifier: statement.boot, start: start)
     }
 
+    /// The place of the present instant of this host on the time axis, after the last entry; `nil` if the entries are
+    /// those of another host.
+    func time(of now: ClockReading) -> Recording.Time? {
+        guard let statement else { return nil }
+        // A host that does not know its start has the wall clock.
+        guard statement.isBootKnown, now.isBootKnown else {
+            return Recording.Time(limiting: now.sinceEpoch + shift)
+        }
+        guard statement.boot == now.boot else { return nil }
+        return Recording.Time(limiting: now.sinceBoot + statement.offset + shift)
+    }
+
     /// Learns the offsets of a whole recording before it is read.
     ///
     /// - Returns: Whether the offset of this start of the host is another one than before: without such a reading, the

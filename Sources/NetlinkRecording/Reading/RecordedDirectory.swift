@@ -70,6 +70,15 @@ final class RecordedDirectory {
         return RecordingDirectory.open(number, in: descriptor).map { File(descriptor: $0, isOwned: true) }
     }
 
+    /// Whether a recorder writes to the last file.
+    var isBeingWritten: Bool {
+        guard let last = numbers.last, let file = RecordingDirectory.open(last, in: descriptor) else {
+            return false
+        }
+        defer { close(file) }
+        return WriterLock.isTaken(file)
+    }
+
     /// Whether the last file was written to so lately that its writer can be in the middle of a dump.
     var isFresh: Bool {
         guard let last = numbers.last else { return false }

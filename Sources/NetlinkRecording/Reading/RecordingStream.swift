@@ -27,6 +27,8 @@ package struct RecordingStream: ~Copyable {
     private var reader: RecordingReader
     private var clock = RecordedClock()
     private var isOver = false
+    /// The clocks before it was opened, of a recording that is being written; `nil` for one that is complete.
+    private var opening: ClockReading?
 
     /// Opens a file or a directory.
     ///
@@ -45,14 +47,17 @@ package struct RecordingStream: ~Copyable {
 
     /// Opens a file or a directory; pauses before it reads a directory again.
     init(path: String, from start: Recording.Time? = nil, pause: () -> Void) throws(RecordingError) {
+        var opening = ClockReading.now
         var directory = try Self.directory(path)
         var found = try Self.position(path, directory, from: start)
         for _ in 0..<Self.attempts where !found.isWhole && directory?.isFresh ?? false {
             pause()
+            opening = .now
             directory = try Self.directory(path)
             found = try Self.position(path, directory, from: start)
         }
         try self.init(path, directory, at: found.position)
+        if directory?.isBeingWritten ?? reader.isBeingWritten { self.opening = opening }
     }
 
     /// Opens a directory; `nil` for anything else.
@@ -152,6 +157,21 @@ package struct RecordingStream: ~Copyable {
 
     /// The start of the host that the last entry is from; `nil` where it is not known.
     var boot: Recording.Boot? { clock.boot }
+
+    /// Whether a recorder was writing to the recording when it was opened.
+    var isBeingWritten: Bool { opening != nil }
+
+    /// Up to when nothing but what was read has happened, of a recording that is being written; `nil` for one that is
+    /// complete.
+    ///
+    /// A recorder writes nothing while nothing changes.
+    var writtenUntil: Recording.Time? {
+        opening.flatMap { clock.time(of: $0) }
+            .map { Recording.Time(limiting: $0.microsecondsSince1970 - Self.writingDelay) }
+    }
+
+    /// How long a recorder takes at most to write what it received, in microseconds: it looks for processes first.
+    private static let writingDelay: Int64 = 1_000_000
 
     /// Whether a path is that of a directory.
     package static func isDirectory(_ path: String) -> Bool {

@@ -46,8 +46,15 @@ extension Recording {
         public var start: Time? { monitor.start }
         /// The time of the last entry that was read; `nil` before the first with a time.
         ///
-        /// After the last step, this is the end of the recording, or of the span that was asked for.
+        /// After the last step, this is the end of the recording, or of the span that was asked for. A recording that
+        /// is being written ends a second before it was opened: without an entry, nothing has changed up to then.
         public var end: Time? { monitor.end }
+
+        /// The time of the last entry that was read, also where nothing was evaluated since; `nil` if none has one.
+        package var lastEntry: Time? { monitor.lastEntry }
+
+        /// Whether a recorder was writing to the recording when it was opened.
+        package var isBeingWritten: Bool { stream.isBeingWritten }
 
         /// The start of the host that the last entry is from; `nil` where it is not known.
         package var boot: Boot? { stream.boot }
@@ -61,7 +68,7 @@ extension Recording {
                 while monitor.steps.isEmpty || monitor.holdsSteps, !isOver {
                     if stream.next({ monitor.take($0) }) == nil || monitor.isOver {
                         isOver = true
-                        try monitor.finish()
+                        try monitor.finish(writtenUntil: stream.writtenUntil)
                     }
                 }
             } catch {

@@ -48,6 +48,9 @@ struct ReplayMonitor<Value: Sendable> {
     /// The recorded time.
     var end: Recording.Time? { now.map(Recording.Time.init) }
 
+    /// The time of the last entry.
+    var lastEntry: Recording.Time? { replay.time }
+
     /// Whether steps are held back: the recording is damaged, and an error if no dump follows.
     var holdsSteps: Bool { !replay.hasBegun && !replay.damage.isEmpty }
 
@@ -76,22 +79,30 @@ struct ReplayMonitor<Value: Sendable> {
 
     /// Ends the replay: evaluates what is not evaluated yet.
     ///
+    /// - Parameter written: Up to when nothing but the entries has happened; `nil` for the time of the last one.
     /// - Throws: The damage of a recording without a complete dump.
-    mutating func finish() throws(RecordingError) {
-        if let end = span.end, isOver {
-            if replay.isKnown, begin == nil, let start = span.start { beginTargets(at: start) }
-            // What is due at the end of the span belongs to it.
-            if replay.isKnown { runDue(before: end + Self.wakeUpTime + .nanoseconds(1)) }
-            now = max(now ?? end, end)
-            return
-        }
+    mutating func finish(writtenUntil written: Recording.Time? = nil) throws(RecordingError) {
+        if let end = span.end, isOver { return self.end(at: end) }
         try replay.checkBegin()
         replay.endUnmarkedDump()
+        if let written, let now, replay.hasBegun, !replay.isInsideMarkedDump {
+            let end = min(MonitorInstant(written), span.end ?? MonitorInstant(written))
+            if end > now { return self.end(at: end) }
+        }
         let isBeforeStart = span.start.map { (now ?? $0) < $0 } ?? false
         // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
         if begin == nil, !isBeforeStart, replay.isKnown || !replay.hasBegun { beginTargets(at: now ?? .zero) }
         if replay.isKnown { complete() }
         if replay.isInterrupted { markGap(.interrupted) }
+    }
+
+    /// Ends the replay at an instant after the last entry: what is due later does not belong to it.
+    private mutating func end(at end: MonitorInstant) {
+        if replay.isKnown {
+            if begin == nil, let start = span.start, end > start { beginTargets(at: start) }
+            runDue(before: end + Self.wakeUpTime + .nanoseconds(1))
+        }
+        now = max(now ?? end, end)
     }
 
     private mutating func move(to time: MonitorInstant) {

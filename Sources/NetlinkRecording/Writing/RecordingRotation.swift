@@ -220,6 +220,7 @@ package struct RecordingRotation: ~Copyable {
         }
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw error(.uncreatable(errno)) }
+        WriterLock.take(descriptor)
         files.append(File(number: number, device: status.st_dev, inode: status.st_ino, length: 0))
     }
 

@@ -21,6 +21,7 @@ package struct RecordingWriter: ~Copyable {
         } catch {
             throw RecordingError(path: path, offset: 0, reason: .uncreatable(error.number))
         }
+        WriterLock.take(descriptor)
         self.path = path
         isOwned = true
     }

@@ -62,6 +62,8 @@ struct Timeline: Hashable {
         var intervals: [Interval] = []
         /// The newest answer, which can have lasted no time before a gap in the recording.
         var newest: Interval?
+        /// Whether the last interval has ended, as its recorder has.
+        var isOver = false
 
         /// The share of the recorded time in which packets can leave; `nil` without a recorded time.
         var reachableShare: Double? {
@@ -97,6 +99,10 @@ struct Timeline: Hashable {
     /// The shown time.
     private(set) var start = Recording.Time(microsecondsSince1970: 0)
     private(set) var end = Recording.Time(microsecondsSince1970: 0)
+    /// The time of the last entry; `nil` if none has one.
+    private(set) var lastEntry: Recording.Time?
+    /// Whether a recorder writes to the recording.
+    private(set) var isBeingWritten = false
     /// What the recorder stated about the recording.
     private(set) var marks: [Cause] = []
     /// The time of the last mark, where that is the recorder's end.
@@ -140,6 +146,7 @@ extension Timeline {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
             take(step, of: replay.boot)
         }
+        (lastEntry, isBeingWritten) = (replay.lastEntry, replay.isBeingWritten)
         let zero = Recording.Time(microsecondsSince1970: 0)
         finish(start: replay.start ?? zero, end: replay.start == nil ? zero : replay.end ?? zero)
     }
@@ -190,10 +197,14 @@ extension Timeline {
     mutating func finish(start: Recording.Time, end: Recording.Time) {
         (self.start, self.end) = (start, end)
         // A recorder that ends normally is not an event.
-        if let endMark, endMark >= end { marks.removeLast() }
+        let isOver = endMark.map { $0 >= end } ?? false
+        if isOver { marks.removeLast() }
         // Damage before the first dump is before the timeline.
         marks.removeAll { $0.time < start }
-        for index in lanes.indices { lanes[index].end(at: end) }
+        for index in lanes.indices {
+            lanes[index].end(at: end)
+            lanes[index].isOver = isOver
+        }
     }
 }
 
