@@ -68,7 +68,7 @@ enum OutputFile {
         } catch {
             throw FileFailure("\(verb) \(path)", error.number)
         }
-        try check(place, path)
+        try check(place, path, verb)
         return place
     }
 
@@ -87,15 +87,16 @@ enum OutputFile {
     }
 
     /// Refuses what a rename would take the place of: a link, a device or a pipe.
-    private static func check(_ place: FilePlace, _ path: String) throws(FileFailure) {
+    private static func check(_ place: FilePlace, _ path: String, _ verb: String) throws(FileFailure) {
         var status = stat()
         guard fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+        let stdout = verb == "write" ? ", or - for stdout" : ""
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFLNK:
-            throw FileFailure("write \(path)", "it is a symbolic link: give the file itself, or - for stdout")
+            throw FileFailure("\(verb) \(path)", "it is a symbolic link: give the file itself\(stdout)")
         default:
-            throw FileFailure("write \(path)", "it is not a regular file: give another name, or - for stdout")
+            throw FileFailure("\(verb) \(path)", "it is not a regular file: give another name\(stdout)")
         }
     }
 }
