@@ -26,6 +26,14 @@ struct Spof: TargetListCommand {
     @Flag(help: "One JSON object a loss.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            "text, json or prometheus (how many losses cut a target off, for node_exporter's textfile collector).",
+            valueName: "format"
+        )
+    )
+    var format: TargetQuery.Format?
+
     @OptionGroup var recorded: RecordingListOptions
 
     @OptionGroup var named: RecordedTargets
@@ -33,18 +41,26 @@ struct Spof: TargetListCommand {
     mutating func append(_ more: [String]) { named.targets += more }
 
     func perform() throws -> ExitStatus {
+        if json, let format, format != .json {
+            throw UsageError("--json and --format \(format.rawValue) exclude each other: give one")
+        }
+        let format = json ? .json : format ?? .text
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
-        guard let recordings = try recorded.list() else {
+        let recordings = try recorded.list()
+        if format == .prometheus, recordings?.isNamed == true {
+            throw UsageError("--format prometheus is for one host: give one recording, or none")
+        }
+        guard let recordings else {
             var buffer = ByteBuffer()
-            let status = search(try .live(), targets, options, nil, to: &buffer)
+            let status = search(try .live(), targets, options, format, nil, to: &buffer)
             try Output.standard.deliver(&buffer)
             return status
         }
         return try recordings.forEach(
-            isJSON: json, finding: "are cut off, or would be by one loss", writeError: Self.writeJSON
+            isJSON: format == .json, finding: "are cut off, or would be by one loss", writeError: Self.writeJSON
         ) { instant, routing, buffer in
-            search(NetworkState(routing), targets, options, instant.operand, to: &buffer)
+            search(NetworkState(routing), targets, options, format, instant.operand, to: &buffer)
         }
     }
 
@@ -52,9 +68,11 @@ struct Spof: TargetListCommand {
         _ state: NetworkState,
         _ targets: [NamedTarget],
         _ options: ReachabilityOptions,
+        _ format: TargetQuery.Format,
         _ recording: String?,
         to buffer: inout ByteBuffer
     ) -> ExitStatus {
+        var fatal = FatalLosses()
         let search = LossSearch(state)
         var status = ExitStatus.success
         for (text, target) in targets {
@@ -63,13 +81,19 @@ struct Spof: TargetListCommand {
                 printError(
                     "\(text): \(omitted) more things that it uses were not taken away: try them with what-if")
             }
-            if let error = answer.failure, json { printError("\(text): \(error)") }
-            write(text, answer, losses, recording, to: &buffer)
+            if let error = answer.failure, format != .text { printError("\(text): \(error)") }
+            fatal.add(text, answer, losses)
+            switch format {
+            case .text: writeTable(text, answer, losses, to: &buffer)
+            case .json: writeObjects(text, losses, recording, to: &buffer)
+            case .prometheus: break
+            }
             let isUnknown =
                 omitted > 0 || answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
             status = status.worse(ExitStatus(isReachable: isUnknown ? nil : isSafe))
         }
+        if format == .prometheus { fatal.write(to: &buffer) }
         return status
     }
 
@@ -84,25 +108,25 @@ struct Spof: TargetListCommand {
         }
     }
 
-    /// Writes a table, or a JSON object for each loss.
-    private func write(
-        _ target: String, _ answer: Answer, _ losses: [Loss], _ recording: String?,
-        to buffer: inout ByteBuffer
+    /// Writes a JSON object for each loss.
+    private func writeObjects(
+        _ target: String, _ losses: [Loss], _ recording: String?, to buffer: inout ByteBuffer
     ) {
-        guard !json else {
-            for loss in losses {
-                buffer.line { json in
-                    if let recording { json.member("recording", recording) }
-                    json.member("target", target)
-                    json.member("kind", loss.kind.rawValue)
-                    json.member("description", loss.description)
-                    json.member("outcome", loss.outcome.rawValue)
-                    json.member("old", object: loss.old) { $1.members($0, reason: $0.reason) }
-                    json.member("new", object: loss.new) { $1.members($0, reason: loss.reason) }
-                }
+        for loss in losses {
+            buffer.line { json in
+                if let recording { json.member("recording", recording) }
+                json.member("target", target)
+                json.member("kind", loss.kind.rawValue)
+                json.member("description", loss.description)
+                json.member("outcome", loss.outcome.rawValue)
+                json.member("old", object: loss.old) { $1.members($0, reason: $0.reason) }
+                json.member("new", object: loss.new) { $1.members($0, reason: loss.reason) }
             }
-            return
         }
+    }
+
+    private func writeTable(_ target: String, _ answer: Answer, _ losses: [Loss], to buffer: inout ByteBuffer)
+    {
         buffer.line(printable: "\(target): \(answer.failure?.description ?? answer.reason)")
         var table = TextTable(
             ["  KIND", "DESCRIPTION", "OUTCOME", "REASON"], widths: [9, 0, 8], for: .standard)

@@ -12,7 +12,8 @@ struct TimelineCommand: TargetListCommand {
         abstract: "Print when each target was reachable in a recording.",
         usage: "netflags timeline [options] <recording> <target> ...",
         discussion: """
-            The recording is one with events of netflags record: a file, a directory, or - for stdin. Each target \
+            The recording is one with events of netflags record: a file, a directory, or - for stdin. One that is \
+            being written lasts up to a second before now. Each target \
             has a bar as wide as the terminal allows, or as 80 columns; of several states in one column, the worst is \
             shown. It is followed by the share of the recorded time in which packets could be sent. Times are in UTC.
 
@@ -20,22 +21,45 @@ struct TimelineCommand: TargetListCommand {
             recording, which then cannot be stdin.
 
             Exit status: 0 every target was reachable all the time that is recorded, 1 at least one was not, 2 at \
-            least one could not be evaluated, or the recording could not be read, 64 wrong usage.
+            least one could not be evaluated, or the recording could not be read, 64 wrong usage. With --json, of \
+            the spans that are printed.
             """
     )
+
+    /// The format of the output.
+    enum Format: String, CaseIterable {
+        case text
+        case json
+        case prometheus
+        case openmetrics
+    }
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions
 
     @Flag(help: "One JSON object a span of one answer, with its cause.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            "text, json, prometheus (counters for node_exporter's textfile collector) or openmetrics (history for "
+                + "promtool).",
+            valueName: "format"
+        )
+    )
+    var format: Format?
+
     @Flag(help: "With --json, only the spans that are not reachable.")
     var losses = false
 
-    @Option(file: "With --json, each span once over all runs, at its end.")
+    @Option(
+        file:
+            "With --json, each span once over all runs, at its end; with prometheus, counters over all runs.")
     var cursorFile: String?
 
-    @Option(help: ArgumentHelp("With --json, the value of the key host.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "With --json, the value of the key host; with openmetrics, of the label host.", valueName: "name")
+    )
     var host: String?
 
     @Flag(help: "Print for each loss the first event that made it so, what that did, and how long it lasted.")
@@ -61,15 +85,7 @@ struct TimelineCommand: TargetListCommand {
     mutating func append(_ more: [String]) { named.targets += more }
 
     func perform() throws -> ExitStatus {
-        guard !json || svg != "-" else {
-            throw UsageError("stdout is either JSON or a picture: give a file for --svg")
-        }
-        guard json || !losses && cursorFile == nil && host == nil else {
-            throw UsageError("--losses, --cursor-file and --host are about JSON objects: give --json too")
-        }
-        guard cursorFile != "-" else {
-            throw UsageError("a cursor is a file that is replaced: give the name of one to --cursor-file")
-        }
+        let format = try checkedFormat()
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
         let timeline = try timeline(targets, options)
@@ -79,7 +95,32 @@ struct TimelineCommand: TargetListCommand {
             printError("\(recording) holds no time in the span: record with --events, or give other times")
             return .undetermined
         }
-        return try write(timeline)
+        return try write(timeline, as: format)
+    }
+
+    private func checkedFormat() throws(UsageError) -> Format {
+        if json, let format, format != .json {
+            throw UsageError("--json and --format \(format.rawValue) exclude each other: give one")
+        }
+        let format = json ? .json : format ?? .text
+        guard format == .text || svg != "-" else {
+            throw UsageError("stdout is either \(format.rawValue) or a picture: give a file for --svg")
+        }
+        guard format == .json || !losses else {
+            throw UsageError("--losses is about JSON objects: give --json too")
+        }
+        guard [.json, .openmetrics].contains(format) || host == nil else {
+            throw UsageError(
+                "--host is about JSON objects and openmetrics: give --json or --format openmetrics")
+        }
+        guard [.json, .prometheus].contains(format) || cursorFile == nil else {
+            throw UsageError(
+                "--cursor-file is about JSON objects and counters: give --json or --format prometheus")
+        }
+        guard cursorFile != "-" else {
+            throw UsageError("a cursor is a file that is replaced: give the name of one to --cursor-file")
+        }
+        return format
     }
 
     private func timeline(
@@ -95,15 +136,28 @@ struct TimelineCommand: TargetListCommand {
             of: source, named, options, onChangeOf: changes, from: start, to: end)
     }
 
-    private func write(_ timeline: Timeline) throws -> ExitStatus {
+    private func write(_ timeline: Timeline, as format: Format) throws -> ExitStatus {
         if let svg {
             var buffer = ByteBuffer()
             TimelinePicture(timeline, source: recording == "-" ? "stdin" : recording).write(to: &buffer)
             try OutputFile.write(&buffer, to: svg)
         }
-        guard !json else { return try writeRows(timeline) }
+        switch format {
+        case .text where svg == "-": break
+        case .text: try writeText(timeline)
+        case .json: return try writeRows(timeline)
+        case .prometheus:
+            try writeOnce(TimelineTotals.self) { totals, buffer in
+                totals.add(timeline)
+                totals.write(timeline, to: &buffer)
+            }
+        case .openmetrics: try TimelineHistory(timeline, host: host).write(Output.standard.deliver)
+        }
+        return Self.status(timeline.lanes.flatMap(\.intervals))
+    }
+
+    private func writeText(_ timeline: Timeline) throws {
         try Output.standard.deliver { buffer in
-            guard svg != "-" else { return }
             let text = TimelineText(
                 timeline: timeline,
                 width: Output.standard.terminalWidth ?? 80,
@@ -112,31 +166,47 @@ struct TimelineCommand: TargetListCommand {
             text.write(to: &buffer)
             if explain { text.writeLosses(to: &buffer) }
         }
-        return Self.status(timeline.lanes.flatMap(\.intervals))
     }
 
     /// Writes JSON Lines: one object an interval, target by target.
     ///
-    /// - Returns: The worst state of the intervals since the cursor.
+    /// - Returns: The worst state of the intervals that are written.
     private func writeRows(_ timeline: Timeline) throws -> ExitStatus {
-        let before = try cursorFile.map { path throws(FileFailure) in try TimelineCursor(file: path) }
-        var (cursor, status, rows) = (before, ExitStatus.success, ByteBuffer())
-        for lane in timeline.lanes {
-            let intervals = cursor?.advance(over: lane) ?? lane.intervals[...]
-            status = status.worse(Self.status(intervals))
-            for interval in intervals where !losses || interval.isReachable == false {
-                TimelineRow(host: host, target: lane.target, interval: interval).writeJSON(to: &rows)
+        var status = ExitStatus.success
+        try writeOnce(TimelineCursor.self) { cursor, buffer in
+            for lane in timeline.lanes {
+                let intervals = cursorFile == nil ? lane.intervals[...] : cursor.advance(over: lane)
+                let written = intervals.filter { !losses || $0.isReachable == false }
+                for interval in written {
+                    TimelineRow(host: host, target: lane.target, interval: interval).writeJSON(to: &buffer)
+                }
+                status = status.worse(Self.status(written))
             }
         }
-        // A file that cannot be written is found before the rows are: the next run would write them again.
-        if let cursorFile, cursor != before { try before?.write(to: cursorFile) }
-        try Output.standard.deliver(&rows)
-        if let cursorFile, cursor != before { try cursor?.write(to: cursorFile) }
         return status
+    }
+
+    /// Writes what comes after the cursor, and moves that.
+    private func writeOnce<Line>(
+        _ type: CursorFile<Line>.Type, _ write: (inout CursorFile<Line>, inout ByteBuffer) -> Void
+    ) throws {
+        let before = try cursorFile.map { path throws(FileFailure) in try CursorFile<Line>(file: path) }
+        var (cursor, buffer) = (before ?? CursorFile<Line>(), ByteBuffer())
+        write(&cursor, &buffer)
+        // A file that cannot be written is found before: the next run would write the same again.
+        if let cursorFile, cursor != before { try before?.write(to: cursorFile) }
+        try Output.standard.deliver(&buffer)
+        if let cursorFile, cursor != before { try cursor.write(to: cursorFile) }
     }
 
     /// The worst state of intervals that are recorded.
     private static func status(_ intervals: some Sequence<Timeline.Interval>) -> ExitStatus {
         intervals.compactMap(\.answer).reduce(.success) { $0.worse(ExitStatus(isReachable: $1.isReachable)) }
     }
+}
+
+/// The parser reads these lists at each start; its own are made by key paths and reflection.
+extension TimelineCommand.Format: ExpressibleByArgument {
+    static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+    static var allValueDescriptions: [String: String] { [:] }
 }

@@ -49,6 +49,8 @@ struct Timeline: Hashable {
         var effect: String?
         /// The start of the host; `nil` where it or the network is not recorded.
         var boot: Recording.Boot?
+        /// The start of the host where the next interval begins; `nil` where it is not known.
+        var nextBoot: Recording.Boot?
 
         var duration: Duration { start.duration(to: end) }
         var report: ReachabilityReport? { try? answer?.get() }
@@ -64,6 +66,9 @@ struct Timeline: Hashable {
         var newest: Interval?
         /// Whether the last interval has ended, as its recorder has.
         var isOver = false
+
+        /// The starts of the host that are known, in order.
+        var boots: [Recording.Boot] { intervals.flatMap { [$0.boot, $0.nextBoot].compactMap(\.self) } }
 
         /// The share of the recorded time in which packets can leave; `nil` without a recorded time.
         var reachableShare: Double? {
@@ -220,6 +225,7 @@ extension Timeline.Lane {
     /// Ends the interval before, and drops it where it has no length.
     fileprivate mutating func add(_ interval: Timeline.Interval) {
         end(at: interval.start)
+        if let boot = interval.boot, let last = intervals.indices.last { intervals[last].nextBoot = boot }
         intervals.append(interval)
     }
 

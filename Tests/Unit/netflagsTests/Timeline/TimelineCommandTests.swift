@@ -118,6 +118,10 @@ struct TimelineCommandTests {
             (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
             (["--losses", Night.path, "default"], "give --json too"),
             (["--json", "--cursor-file", "-", Night.path, "default"], "give the name of one"),
+            (["--cursor-file", "x", Night.path, "default"], "give --json or --format prometheus"),
+            (["--format", "openmetrics", "--cursor-file", "x", Night.path, "default"], "counters"),
+            (["--format", "prometheus", "--host", "x", Night.path, "default"], "--format openmetrics"),
+            (["--json", "--format", "text", Night.path, "default"], "exclude each other"),
             (["--json", "--svg", "-", Night.path, "default"], "give a file for --svg"),
         ]
     )

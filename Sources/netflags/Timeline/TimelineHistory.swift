@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkRecording
+
+/// The history of a timeline in OpenMetrics, for `promtool tsdb create-blocks-from openmetrics`.
+///
+/// A series has a sample where a span begins, at each full minute within it, as a query looks back for five, and at its
+/// end where what follows is not known. Prometheus counts in milliseconds.
+struct TimelineHistory {
+    /// What a lane has at a time.
+    private struct Sample {
+        let milliseconds: Int64
+        /// `nil` where that is not known.
+        let isReachable: Bool?
+        let unreachable: Int64
+        let losses: Int
+    }
+
+    private static let minute: Int64 = 60_000
+
+    private let lanes: [Timeline.Lane]
+    private let host: String?
+
+    /// - Parameters:
+    ///   - timeline: The timeline; a target given twice is written once.
+    ///   - host: The value of the label host; `nil` for no label.
+    init(_ timeline: Timeline, host: String?) {
+        var targets: Set<String> = []
+        lanes = timeline.lanes.filter { targets.insert($0.target).inserted }
+        self.host = host
+    }
+
+    /// Writes the series, metric by metric and target by target.
+    func write(_ deliver: (inout ByteBuffer) throws -> Void) throws {
+        try write("netflags_reachable", .gauge, "Whether packets can leave towards the target.", deliver) {
+            $0.isReachable.map { $0 ? "1" : "0" }
+        }
+        try write(
+            "netflags_unreachable_seconds_total", .counter,
+            "The recorded time in which packets could not leave.", deliver
+        ) { MetricsText.seconds($0.unreachable) }
+        try write(
+            "netflags_losses_total", .counter, "How often packets could not leave any more.", deliver
+        ) { "\($0.losses)" }
+        var end = ByteBuffer()
+        end.append("# EOF\n")
+        try deliver(&end)
+    }
+
+    private func write(
+        _ name: String, _ kind: MetricsText.Metric.Kind, _ help: String,
+        _ deliver: (inout ByteBuffer) throws -> Void, _ value: (Sample) -> String?
+    ) throws {
+        var buffer = ByteBuffer()
+        // OpenMetrics declares a counter without the end of its name.
+        let family = kind == .counter ? String(name.dropLast("_total".count)) : name
+        buffer.append(MetricsText.Metric(name, help, kind).header(name: family))
+        for lane in lanes {
+            let labels = [("target", lane.target)] + (host.map { [("host", $0)] } ?? [])
+            let series = name + MetricsText.labels(labels)
+            Self.forEachSample(of: lane) { sample in
+                guard let text = value(sample) else { return }
+                let time = MetricsText.seconds(sample.milliseconds * 1_000)
+                buffer.append("\(series) \(text) \(time)\n")
+            }
+            try deliver(&buffer)
+        }
+    }
+
+    private static func forEachSample(of lane: Timeline.Lane, _ body: (Sample) -> Void) {
+        var (unreachable, losses, isLost): (Int64, Int, Bool) = (0, 0, false)
+        var last = Int64.min
+        for (index, interval) in lane.intervals.enumerated() {
+            let begin = interval.start.microsecondsSince1970
+            let isLoss = interval.isReachable == false
+            if isLoss, !isLost { losses += 1 }
+            isLost = isLoss
+            func add(_ milliseconds: Int64) {
+                guard milliseconds > last else { return }
+                last = milliseconds
+                let time = isLoss ? max(0, milliseconds * 1_000 - begin) : 0
+                body(
+                    Sample(
+                        milliseconds: milliseconds, isReachable: interval.isReachable,
+                        unreachable: unreachable + time, losses: losses))
+            }
+            let (start, end) = (begin / 1_000, interval.end.microsecondsSince1970 / 1_000)
+            if interval.state != .unrecorded, end > start {
+                add(start)
+                for minute in stride(from: (start / minute + 1) * minute, to: end, by: Int(minute)) {
+                    add(minute)
+                }
+                let next = lane.intervals.dropFirst(index + 1).first
+                if next?.state ?? .unrecorded == .unrecorded { add(end) }
+            }
+            if isLoss { unreachable += interval.end.microsecondsSince1970 - begin }
+        }
+    }
+}
