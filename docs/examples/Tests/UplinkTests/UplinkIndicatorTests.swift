@@ -31,6 +31,11 @@ struct UplinkIndicatorTests {
         #expect(indicator.light == .yellow)
     }
 
+    @Test("the test kit leaves the library's types as they are")
+    func types() {
+        #expect(IPAddress("nonsense") == nil)
+    }
+
     @Test("the lamp is red while Wi-Fi is out of range, and green when it is back")
     func carrier() async throws {
         try indicator.start()
