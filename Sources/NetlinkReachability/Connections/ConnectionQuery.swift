@@ -17,17 +17,35 @@ struct ConnectionQuery: MonitorQuery, Hashable {
     func plan(_ batch: inout EvaluationBatch) {
         for subflow in subflows { subflow.plan(&batch) }
         guard subflows.isEmpty else { return }
-        let remote = Candidate.address(connection.remote)
-        let index = connection.interfaceIndex
+        for lookup in lookups { add(lookup, to: &batch) }
+    }
+
+    /// A lookup about a connection without subflows.
+    private enum Lookup {
+        /// Of its packets.
+        case packets
+        /// Of those of a new connection.
+        case newConnection
+        /// As connect(2) made it, before the kernel lost the traffic class.
+        case connect
+    }
+
+    /// What is looked up, in this order.
+    private var lookups: [Lookup] {
+        losesTrafficClass ? [.packets, .newConnection, .connect] : [.packets, .newConnection]
+    }
+
+    private func add(_ lookup: Lookup, to batch: inout EvaluationBatch) {
+        let (remote, index) = (Candidate.address(connection.remote), connection.interfaceIndex)
         var options = connection.options
-        if losesTrafficClass { options.typeOfService = 0 }
-        batch.add(remote, from: connection.local, options, .reason, isConnected: true, boundTo: index)
-        options = connection.options
-        options.sourcePort = nil
-        batch.add(remote, from: nil, options, .source, boundTo: index)
-        guard losesTrafficClass else { return }
-        options = connection.options
-        batch.add(remote, from: connection.local, options, .reason, isConnected: true, boundTo: index)
+        switch lookup {
+        case .newConnection:
+            options.sourcePort = nil
+            batch.add(remote, from: nil, options, .source, boundTo: index)
+        case .packets, .connect:
+            if lookup == .packets, losesTrafficClass { options.typeOfService = 0 }
+            batch.add(remote, from: connection.local, options, .reason, isConnected: true, boundTo: index)
+        }
     }
 
     func answer(
@@ -37,8 +55,9 @@ struct ConnectionQuery: MonitorQuery, Hashable {
         guard connection.subflows.isEmpty else {
             var next = entries.lowerBound
             let statuses = try subflows.map { (subflow) throws(ReachabilityError) in
-                defer { next += subflow.entryCount }
-                return try subflow.answer(from: &batch, next..<next + subflow.entryCount)
+                let first = next
+                next += subflow.lookups.count
+                return try subflow.answer(from: &batch, first..<next)
             }
             return ConnectionStatus(ofSubflows: statuses)
         }
@@ -76,9 +95,6 @@ struct ConnectionQuery: MonitorQuery, Hashable {
     private var subflows: [ConnectionQuery] {
         connection.subflows.map { ConnectionQuery(connection: $0) }
     }
-
-    /// How many entries ``plan(_:)`` adds about a connection without subflows.
-    private var entryCount: Int { losesTrafficClass ? 3 : 2 }
 
     /// Whether the kernel routes the socket's packets without its traffic class, although connect(2) used it.
     ///
