@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <netlink/errno.h>
 #include <netlink/version.h>
+#include <stdio.h>
 
 #include "cnl_internal.h"
 
@@ -15,8 +16,11 @@ bool cnl_fail(cnl_error *error, int number) {
 
 /* libnl maps several errnos to one code, so the errno of the failed call is used. */
 bool cnl_fail_libnl(cnl_error *error, int libnl_code) {
-    cnl_fail(error, errno != 0 ? errno : EIO);
-    error->libnl = libnl_code < 0 ? -libnl_code : libnl_code;
+    int number = errno;
+    cnl_fail(error, number != 0 ? number : EIO);
+    if (number == 0) {
+        snprintf(error->text, sizeof(error->text), "%s", nl_geterror(libnl_code));
+    }
     return false;
 }
 

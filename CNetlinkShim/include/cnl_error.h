@@ -14,8 +14,9 @@
  * -NLE_NOMEM for a lost notification. */
 typedef struct cnl_error {
     int number;     /* errno, positive */
-    int libnl;      /* libnl's code (NLE_...), positive, when libnl refused; else 0 */
-    char text[192]; /* the kernel's message (extended acknowledgement), NUL-terminated, or empty */
+    /* The kernel's message (extended acknowledgement), that of libnl if it failed without an errno, or empty. It ends
+     * with NUL. */
+    char text[192];
 } cnl_error;
 
 /* The release of the loaded libnl, which can be newer than its headers. */

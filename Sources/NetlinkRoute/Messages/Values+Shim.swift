@@ -11,7 +11,6 @@ extension ReachabilityError {
         self.init(
             operation: operation,
             number: error.number,
-            libnlNumber: error.libnl,
             message: String(fixedBytes: error.text)
         )
     }

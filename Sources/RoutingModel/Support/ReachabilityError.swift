@@ -41,9 +41,8 @@ public struct ReachabilityError: Error, Sendable {
     public var operation: String { contents.value.failure.operation }
     /// The errno of the kernel, or the code of `getaddrinfo` (negative); 0 for none.
     public var number: Int32 { contents.value.failure.number }
-    /// libnl's own code, positive; 0 for none.
-    package var libnlNumber: Int32 { contents.value.failure.libnlNumber }
-    /// The kernel's own text if it sent one, what to write instead of a wrong input, or what a wait ended with.
+    /// The kernel's own text if it sent one, that of libnl if it failed without an errno, what to write instead of a
+    /// wrong input, or what a wait ended with.
     public var message: String { contents.value.failure.message }
 
     /// The error that a resolver of the program threw, or the failure of the last evaluation before a wait timed out;
@@ -59,7 +58,6 @@ public struct ReachabilityError: Error, Sendable {
         let part: Part
         let operation: String
         let number: Int32
-        let libnlNumber: Int32
         let message: String
     }
 
@@ -83,7 +81,6 @@ public struct ReachabilityError: Error, Sendable {
     ///   - part: What failed.
     ///   - operation: What was being done, as an infinitive without "to": "ask for a route".
     ///   - number: The errno, 0 for none.
-    ///   - libnlNumber: libnl's own code, positive, 0 for none.
     ///   - message: The kernel's own text, or what was missing; empty for none.
     ///   - underlyingError: The error that led to it.
     ///   - detail: A value that belongs to it, whose text is part of the message.
@@ -92,14 +89,12 @@ public struct ReachabilityError: Error, Sendable {
         in part: Part = .netlink,
         operation: String,
         number: Int32 = 0,
-        libnlNumber: Int32 = 0,
         message: String = "",
         underlyingError: (any Error)? = nil,
         detail: (any Sendable)? = nil
     ) {
         let failure = Failure(
-            code: code, part: part, operation: operation, number: number, libnlNumber: libnlNumber,
-            message: message)
+            code: code, part: part, operation: operation, number: number, message: message)
         contents = Box((failure, underlyingError, detail))
     }
 

@@ -11,7 +11,6 @@ struct EvaluationBatchErrorTests {
     private static let error = ReachabilityError(
         operation: "ask for a route",
         number: ENOBUFS,
-        libnlNumber: 5,
         message: "No buffer space"
     )
 
@@ -27,7 +26,6 @@ struct EvaluationBatchErrorTests {
             let error = #expect(throws: ReachabilityError.self, sourceLocation: sourceLocation) { try ask() }
             #expect(error?.code == .systemFailure, sourceLocation: sourceLocation)
             #expect(error?.number == ENOBUFS, sourceLocation: sourceLocation)
-            #expect(error?.libnlNumber == 5, sourceLocation: sourceLocation)
             #expect(error?.operation == "ask for a route", sourceLocation: sourceLocation)
             #expect(error?.message == "No buffer space", sourceLocation: sourceLocation)
         }
