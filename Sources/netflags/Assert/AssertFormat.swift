@@ -83,7 +83,7 @@ extension NetworkState.Expectation {
         /// The reason of the answer at its start; `nil` for one without a report.
         let code: String?
         /// The first event that made it so; `nil` at the start, and after a time that is not recorded.
-        let cause: Timeline.Cause?
+        let cause: ChangeCause?
     }
 
     /// The spans of a lane whose intervals end with any change of the report.

@@ -11,7 +11,7 @@ struct TargetLine {
     /// When the result was found; `check` prints no time.
     var time: Recording.Time?
     /// The event that changed the result; `nil` for the first result, and where none is known.
-    var cause: Timeline.Cause?
+    var cause: ChangeCause?
 
     /// The flags; none without a report.
     var flags: ReachabilityFlags {

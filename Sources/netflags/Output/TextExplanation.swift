@@ -8,7 +8,7 @@ import RoutingModel
 enum TextExplanation {
     static func write(
         _ report: ReachabilityReport,
-        after cause: Timeline.Cause?,
+        after cause: ChangeCause?,
         to buffer: inout ByteBuffer
     ) {
         if let cause { line("cause", cause.text, to: &buffer) }

@@ -64,7 +64,7 @@ struct TextFormat: LineFormat {
         if table.count == Self.batchSize { flush(to: &buffer) }
     }
 
-    private mutating func write(_ report: ReachabilityReport, after cause: Timeline.Cause?) {
+    private mutating func write(_ report: ReachabilityReport, after cause: ChangeCause?) {
         // A target that is an address needs no second column for it.
         if showsAddress { table.add(report.target.isName ? report.address?.description ?? "-" : "-") }
         table.add(report.interface?.name ?? "-")

@@ -19,22 +19,6 @@ struct Timeline: Hashable {
         case unreachable
     }
 
-    /// An event that changed the answer of a target, or a statement about the recording.
-    struct Cause: Hashable {
-        /// What kind of thing changed.
-        enum Symbol: Int, CaseIterable {
-            case link, address, route, rule, other, recording
-        }
-
-        let time: Recording.Time
-        let text: String
-        let symbol: Symbol
-        /// The notification; `nil` for a statement about the recording.
-        var event: Recording.Event?
-        /// The statement about the recording; `nil` for a notification.
-        var mark: Recording.Mark.Kind?
-    }
-
     /// A time in which the answer about a target stays the same.
     struct Interval: Hashable {
         var start: Recording.Time
@@ -44,7 +28,7 @@ struct Timeline: Hashable {
         var answer: Answer?
         let reason: String
         /// The first event that made it so; `nil` for the first interval of a target, and where a lifetime ended.
-        var cause: Cause?
+        var cause: ChangeCause?
         /// What the cause did, for an interval in which packets cannot leave.
         var effect: String?
         /// The start of the host; `nil` where it or the network is not recorded.
@@ -109,7 +93,7 @@ struct Timeline: Hashable {
     /// Whether a recorder writes to the recording.
     private(set) var isBeingWritten = false
     /// What the recorder stated about the recording.
-    private(set) var marks: [Cause] = []
+    private(set) var marks: [ChangeCause] = []
     /// The time of the last mark, where that is the recorder's end.
     private var endMark: Recording.Time?
     /// The start of the host whose network is known.
@@ -123,7 +107,7 @@ struct Timeline: Hashable {
     var duration: Duration { start.duration(to: end) }
 
     /// Every cause of a change, once, in order of time, and the statements about the recording.
-    var events: [Cause] {
+    var events: [ChangeCause] {
         let causes = lanes.flatMap { $0.intervals.compactMap(\.cause) }
         return Set(causes + marks).sorted {
             ($0.time, $0.symbol.rawValue, $0.text) < ($1.time, $1.symbol.rawValue, $1.text)
@@ -170,7 +154,8 @@ extension Timeline {
             take(change)
         case .mark(let mark):
             endMark = mark.kind == .ended ? mark.time : nil
-            let cause = Cause(time: mark.time, text: mark.description, symbol: .recording, mark: mark.kind)
+            let cause = ChangeCause(
+                time: mark.time, text: mark.description, symbol: .recording, mark: mark.kind)
             marks.append(cause)
             guard mark.kind.isGap else { return }
             let gap = Interval(
@@ -191,7 +176,7 @@ extension Timeline {
         var interval = Interval(change)
         interval.boot = boot
         if !change.isFirst {
-            interval.cause = Cause.first(of: change.causes, from: before?.answer, to: change.result)
+            interval.cause = ChangeCause.first(of: change.causes, from: before?.answer, to: change.result)
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
         lanes[change.index].newest = interval
@@ -278,13 +263,13 @@ extension Timeline {
     }
 }
 
-extension Timeline.Cause {
+extension ChangeCause {
     /// Selects the first of several events that can have changed an answer; `nil` for none.
     static func first(
         of events: [Recording.Event],
         from old: Answer?,
         to new: Answer
-    ) -> Timeline.Cause? {
+    ) -> ChangeCause? {
         let before = old.map { Timeline.State($0) } ?? .reachable
         return first(
             of: events, interface: old?.report?.interface?.name,
@@ -302,22 +287,10 @@ extension Timeline.Cause {
         of events: [Recording.Event],
         interface: String?,
         isLoss: Bool
-    ) -> Timeline.Cause? {
+    ) -> ChangeCause? {
         let distances = events.map { $0.distance(from: interface, isLoss: isLoss) }
         let nearest = distances.indices.min { (distances[$0], $0) < (distances[$1], $1) }
-        return nearest.map { Timeline.Cause(events[$0]) }
-    }
-
-    init(_ event: Recording.Event) {
-        let symbol: Symbol =
-            switch event.subject {
-            case .interface: .link
-            case .address: .address
-            case .route: .route
-            case .rule: .rule
-            case .nexthop, .settings: .other
-            }
-        self.init(time: event.time, text: event.description, symbol: symbol, event: event)
+        return nearest.map { ChangeCause(events[$0]) }
     }
 }
 

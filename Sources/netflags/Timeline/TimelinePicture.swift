@@ -25,7 +25,7 @@ struct TimelinePicture {
     private let timeline: Timeline
     /// What the timeline was made of.
     private let source: String
-    private let events: [Timeline.Cause]
+    private let events: [ChangeCause]
     private let left: Double
     private let right = Size.width - Size.margin - Size.shareWidth
     /// The height of a lane, and of the bar in it.
@@ -48,7 +48,7 @@ struct TimelinePicture {
     private var bottom: Double { top + Double(timeline.lanes.count) * row }
     private var eventTop: Double { bottom + 14 }
     private var listTop: Double { eventTop + Double(levelCount) * Size.line + 22 }
-    private var listed: ArraySlice<Timeline.Cause> { events.prefix(Size.listedEvents) }
+    private var listed: ArraySlice<ChangeCause> { events.prefix(Size.listedEvents) }
 
     private var height: Double {
         let lines = listed.count + (events.count > listed.count ? 1 : 0)
@@ -213,7 +213,7 @@ struct TimelinePicture {
     }
 
     /// A number in the shape of its kind of event.
-    private func marker(_ event: Timeline.Cause, _ label: String, _ x: Double, _ y: Double) -> String {
+    private func marker(_ event: ChangeCause, _ label: String, _ x: Double, _ y: Double) -> String {
         let points = event.symbol.outline.map { "\(number(x + $0.0)),\(number(y + $0.1))" }
         return "<g class=\"\(event.symbol == .recording ? "mark" : "cause")\">"
             + XML.element("title", "", "\(event.time.clock(8)) \(event.text)")
@@ -242,7 +242,7 @@ private func number(_ value: Double) -> String {
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
 }
 
-extension Timeline.Cause.Symbol {
+extension ChangeCause.Symbol {
 
     /// The corners of a marker around its middle: a shape for each kind.
     fileprivate var outline: [(Double, Double)] {

@@ -2,8 +2,6 @@
 
 import NetlinkReachability
 import NetlinkRecording
-import RoutingModel
-import RoutingSimulation
 
 /// A row of `timeline --json`: a span in which the answer about a target stays the same.
 ///
@@ -31,117 +29,6 @@ struct TimelineRow {
             json.members(interval.report?.flags ?? [], reachable: interval.isReachable)
             json.pathMembers(interval.answer, reason: interval.reason)
             json.member("cause", object: interval.cause) { $1.members($0) }
-        }
-    }
-}
-
-extension ByteBuffer {
-    /// Writes the members of a cause.
-    mutating func members(_ cause: Timeline.Cause) {
-        let (event, path) = (cause.event, cause.event?.path)
-        member("time", cause.time.description)
-        member("kind", "\(cause.symbol)")
-        member("change", cause.change)
-        member("code", cause.code)
-        member("interface", event?.interface)
-        member("prefix", path?.prefix)
-        member("table", path?.table)
-        member("gateway", path?.gateway)
-        member("protocol", path?.origin)
-        members(event?.origin)
-        member("description", cause.text)
-    }
-
-    /// Writes the members `origin`, `port` and `requester`.
-    mutating func members(_ origin: Recording.Event.Origin?) {
-        member("origin", origin?.word)
-        member("port", origin?.port?.number)
-        member("requester", object: origin?.requester) { requester, json in
-            json.member("certainty", requester.certainty.rawValue)
-            json.member("processes", objects: requester.processes) { process, json in
-                json.member("pid", process.identifier)
-                json.member("name", process.name)
-                json.member("unit", process.unit)
-            }
-        }
-    }
-}
-
-// MARK: - Causes
-
-extension Timeline.Cause {
-    /// What has become of the subject, or what is stated about the recording.
-    fileprivate var change: String? { event?.word ?? mark?.word }
-
-    /// The subject and the change in one word, such as `routeRemoved`.
-    fileprivate var code: String? {
-        change.map { (event?.noun ?? "recording") + $0.prefix(1).uppercased() + $0.dropFirst() }
-    }
-}
-
-extension Recording.Event {
-    fileprivate var noun: String {
-        switch subject {
-        case .interface: "link"
-        case .address: "address"
-        case .route: "route"
-        case .rule: "rule"
-        case .nexthop: "nexthop"
-        case .settings: "settings"
-        }
-    }
-
-    fileprivate var word: String {
-        switch subject {
-        case .interface(_, .appeared): "added"
-        case .interface(_, let change): "\(change)"
-        case .settings: "changed"
-        case .address, .route, .rule, .nexthop: isRemoval ? "removed" : "added"
-        }
-    }
-
-    /// The name of the interface; `nil` for none.
-    fileprivate var interface: String? {
-        switch subject {
-        case .interface(let name, _), .address(_, let name): name
-        case .route(_, _, let name): name
-        case .rule, .nexthop, .settings: nil
-        }
-    }
-
-    /// What a route, a rule or an address is for.
-    fileprivate var path: (prefix: String?, table: UInt32?, gateway: IPAddress?, origin: String?)? {
-        switch change {
-        case .route(let route, _), .removedRoute(let route):
-            (route.destination.description, route.table, route.nexthops.first?.gateway, route.originWord)
-        case .address(let own), .removedAddress(let own):
-            ("\(own.address)/\(own.prefixLength)", nil, nil, nil)
-        case .rule(let rule), .removedRule(let rule):
-            (rule.destination?.description, rule.table, nil, nil)
-        default: nil
-        }
-    }
-}
-
-extension Rule {
-    /// The table that the rule looks up; `nil` for none.
-    fileprivate var table: UInt32? {
-        if case .lookup(let table) = action { table } else { nil }
-    }
-}
-
-extension Recording.Mark.Kind {
-    fileprivate var word: String {
-        switch self {
-        case .overrun: "overrun"
-        case .suspended: "suspended"
-        case .unwritten: "unwritten"
-        case .interrupted: "interrupted"
-        case .ended: "ended"
-        case .cut: "cut"
-        case .damaged: "damaged"
-        case .clockSet: "clockSet"
-        case .clockBehind: "clockBehind"
         }
     }
 }

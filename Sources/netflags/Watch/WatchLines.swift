@@ -100,7 +100,7 @@ final class WatchLines: Sendable {
             if explains, let result {
                 line.cause =
                     self.events?.cause(of: index, from: old, to: result)
-                    ?? (old == nil ? nil : Timeline.Cause.first(of: events, from: old, to: result))
+                    ?? (old == nil ? nil : ChangeCause.first(of: events, from: old, to: result))
             }
             state.lineCount += 1
             if let error = result?.failure, !Output.standard.isTerminal {

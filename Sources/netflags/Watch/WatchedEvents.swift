@@ -46,7 +46,7 @@ final class WatchedEvents: Sendable {
     /// The event that changed a result; `nil` for the first result, and where none is known.
     ///
     /// An event that changed it before does not count again, and none before that.
-    func cause(of index: Int, from old: Answer?, to new: Answer) -> Timeline.Cause? {
+    func cause(of index: Int, from old: Answer?, to new: Answer) -> ChangeCause? {
         state.withLock { state in
             state.read()
             guard old != nil else {
@@ -60,7 +60,7 @@ final class WatchedEvents: Sendable {
                 candidates[index].instant.duration(to: candidates[index + 1].instant) > Self.pause
             }
             let events = candidates.dropFirst(pause.map { $0 + 1 } ?? 0)
-            guard let cause = Timeline.Cause.first(of: events.map(\.event), from: old, to: new),
+            guard let cause = ChangeCause.first(of: events.map(\.event), from: old, to: new),
                 let first = events.first(where: { $0.event == cause.event })
             else { return nil }
             state.begins[index] = first.number + 1

@@ -21,7 +21,7 @@ enum Sample {
         var lane = Timeline.Lane(target: target)
         for (place, (second, state)) in states.enumerated() {
             let next = place + 1 < states.count ? states[place + 1].0 : end
-            let cause = Timeline.Cause(time: time(second), text: "event \(second)", symbol: .link)
+            let cause = ChangeCause(time: time(second), text: "event \(second)", symbol: .link)
             lane.intervals.append(
                 Timeline.Interval(
                     start: time(second), end: time(next), state: state, reason: "reason \(second)",
@@ -125,12 +125,12 @@ struct TimelineTests {
                 time: Sample.time(Int64(number)), subject: subject, isRemoval: burst.isLoss,
                 origin: .unknown, description: "\(number)", change: .removedLink(index: 1))
         }
-        let cause = Timeline.Cause.first(of: events, interface: "eth0", isLoss: burst.isLoss)
+        let cause = ChangeCause.first(of: events, interface: "eth0", isLoss: burst.isLoss)
         #expect(cause?.text == "\(burst.cause)")
     }
 
     @Test func `without events there is no cause: a lifetime ended`() {
-        #expect(Timeline.Cause.first(of: [], interface: nil, isLoss: true) == nil)
+        #expect(ChangeCause.first(of: [], interface: nil, isLoss: true) == nil)
     }
 
     // MARK: Text

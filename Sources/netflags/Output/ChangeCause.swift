@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import NetlinkRecording
+import RoutingModel
+import RoutingSimulation
+
+/// An event that changed the answer of a target, or a statement about the recording.
+struct ChangeCause: Hashable {
+    /// What kind of thing changed.
+    enum Symbol: Int, CaseIterable {
+        case link, address, route, rule, other, recording
+    }
+
+    let time: Recording.Time
+    let text: String
+    let symbol: Symbol
+    /// The notification; `nil` for a statement about the recording.
+    var event: Recording.Event?
+    /// The statement about the recording; `nil` for a notification.
+    var mark: Recording.Mark.Kind?
+}
+
+extension ChangeCause {
+    init(_ event: Recording.Event) {
+        let symbol: Symbol =
+            switch event.subject {
+            case .interface: .link
+            case .address: .address
+            case .route: .route
+            case .rule: .rule
+            case .nexthop, .settings: .other
+            }
+        self.init(time: event.time, text: event.description, symbol: symbol, event: event)
+    }
+}
+
+// MARK: - JSON
+
+extension ByteBuffer {
+    /// Writes the members of a cause.
+    mutating func members(_ cause: ChangeCause) {
+        let (event, path) = (cause.event, cause.event?.path)
+        member("time", cause.time.description)
+        member("kind", "\(cause.symbol)")
+        member("change", cause.change)
+        member("code", cause.code)
+        member("interface", event?.interface)
+        member("prefix", path?.prefix)
+        member("table", path?.table)
+        member("gateway", path?.gateway)
+        member("protocol", path?.origin)
+        members(event?.origin)
+        member("description", cause.text)
+    }
+
+    /// Writes the members `origin`, `port` and `requester`.
+    mutating func members(_ origin: Recording.Event.Origin?) {
+        member("origin", origin?.word)
+        member("port", origin?.port?.number)
+        member("requester", object: origin?.requester) { requester, json in
+            json.member("certainty", requester.certainty.rawValue)
+            json.member("processes", objects: requester.processes) { process, json in
+                json.member("pid", process.identifier)
+                json.member("name", process.name)
+                json.member("unit", process.unit)
+            }
+        }
+    }
+}
+
+extension ChangeCause {
+    /// What has become of the subject, or what is stated about the recording.
+    fileprivate var change: String? { event?.word ?? mark?.word }
+
+    /// The subject and the change in one word, such as `routeRemoved`.
+    fileprivate var code: String? {
+        change.map { (event?.noun ?? "recording") + $0.prefix(1).uppercased() + $0.dropFirst() }
+    }
+}
+
+extension Recording.Event {
+    fileprivate var noun: String {
+        switch subject {
+        case .interface: "link"
+        case .address: "address"
+        case .route: "route"
+        case .rule: "rule"
+        case .nexthop: "nexthop"
+        case .settings: "settings"
+        }
+    }
+
+    fileprivate var word: String {
+        switch subject {
+        case .interface(_, .appeared): "added"
+        case .interface(_, let change): "\(change)"
+        case .settings: "changed"
+        case .address, .route, .rule, .nexthop: isRemoval ? "removed" : "added"
+        }
+    }
+
+    /// The name of the interface; `nil` for none.
+    fileprivate var interface: String? {
+        switch subject {
+        case .interface(let name, _), .address(_, let name): name
+        case .route(_, _, let name): name
+        case .rule, .nexthop, .settings: nil
+        }
+    }
+
+    /// What a route, a rule or an address is for.
+    fileprivate var path: (prefix: String?, table: UInt32?, gateway: IPAddress?, origin: String?)? {
+        switch change {
+        case .route(let route, _), .removedRoute(let route):
+            (route.destination.description, route.table, route.nexthops.first?.gateway, route.originWord)
+        case .address(let own), .removedAddress(let own):
+            ("\(own.address)/\(own.prefixLength)", nil, nil, nil)
+        case .rule(let rule), .removedRule(let rule):
+            (rule.destination?.description, rule.table, nil, nil)
+        default: nil
+        }
+    }
+}
+
+extension Rule {
+    /// The table that the rule looks up; `nil` for none.
+    fileprivate var table: UInt32? {
+        if case .lookup(let table) = action { table } else { nil }
+    }
+}
+
+extension Recording.Mark.Kind {
+    fileprivate var word: String {
+        switch self {
+        case .overrun: "overrun"
+        case .suspended: "suspended"
+        case .unwritten: "unwritten"
+        case .interrupted: "interrupted"
+        case .ended: "ended"
+        case .cut: "cut"
+        case .damaged: "damaged"
+        case .clockSet: "clockSet"
+        case .clockBehind: "clockBehind"
+        }
+    }
+}
