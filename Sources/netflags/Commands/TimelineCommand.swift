@@ -12,8 +12,7 @@ struct TimelineCommand: TargetListCommand {
         abstract: "Print when each target was reachable in a recording.",
         usage: "netflags timeline [options] <recording> <target> ...",
         discussion: """
-            The recording is one with events of netflags record: a file, a directory, or - for stdin. One that is \
-            being written lasts up to a second before now. Each target \
+            The recording is one with events of netflags record: a file, a directory, or - for stdin. Each target \
             has a bar as wide as the terminal allows, or as 80 columns; of several states in one column, the worst is \
             shown. It is followed by the share of the recorded time in which packets could be sent. Times are in UTC.
 
@@ -39,30 +38,19 @@ struct TimelineCommand: TargetListCommand {
     @Flag(help: "One JSON object a span of one answer, with its cause.")
     var json = false
 
-    @Option(
-        help: ArgumentHelp(
-            "text, json, prometheus (counters for node_exporter's textfile collector) or openmetrics (history for "
-                + "promtool).",
-            valueName: "format"
-        )
-    )
+    @Option(help: ArgumentHelp("Of the output.", valueName: "format"))
     var format: Format?
 
     @Flag(help: "With --json, only the spans that are not reachable.")
     var losses = false
 
-    @Option(
-        file:
-            "With --json, each span once over all runs, at its end; with prometheus, counters over all runs.")
+    @Option(file: "With --json or prometheus: go on after the last run.")
     var cursorFile: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "With --json, the value of the key host; with openmetrics, of the label host.", valueName: "name")
-    )
+    @Option(help: ArgumentHelp("The key host of --json, the label of openmetrics.", valueName: "name"))
     var host: String?
 
-    @Flag(help: "Print for each loss the first event that made it so, what that did, and how long it lasted.")
+    @Flag(help: "Print each loss: its first event, effect and length.")
     var explain = false
 
     @Option(changes: "What ends an interval")
@@ -74,7 +62,7 @@ struct TimelineCommand: TargetListCommand {
     @Option(time: "End at this time.")
     var to: RecordedTime?
 
-    @Option(file: "Write a picture (SVG) too, or instead with - for stdout.", extensions: ["svg"])
+    @Option(file: "A picture (SVG) too, or instead with - for stdout.", extensions: ["svg"])
     var svg: String?
 
     @Argument(help: "The recording, or - for stdin.", completion: .file())
