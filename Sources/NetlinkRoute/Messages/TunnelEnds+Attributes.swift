@@ -34,7 +34,7 @@ extension TunnelEnds {
             self.mark = nil
             return
         }
-        self.mark = try data.value(mark) ?? 0
+        self.mark = try data.value(mark, as: UInt32.self) ?? 0
         guard let flags = layout.flags else { return }
         let bits = try data.value(flags, as: UInt32.self) ?? 0
         if bits & Layout.keepsMark != 0 { self.mark = nil }

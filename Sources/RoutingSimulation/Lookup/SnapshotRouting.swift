@@ -54,7 +54,9 @@ extension SnapshotRouting: RoutingSource {
     /// source is `nil`, or one of them if no router forwards packets from any of them.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
-        guard var route = answer.entry else { return try groupChoice(for: query) ?? answer }
+        guard var route = answer.entry else {
+            return try groupChoice(for: query) ?? linkChoice(for: query) ?? answer
+        }
         let sources =
             if let source = query.source { [source] } else {
                 try sourceAddresses(for: query, after: answer)
@@ -86,6 +88,18 @@ extension SnapshotRouting: RoutingSource {
         case .host: true
         case .link: false
         }
+    }
+
+    /// The route of an IPv4 address that no route leads to from a bound socket: `ip_route_output_key_hash_rcu` takes it to
+    /// be on the link, except in a VRF.
+    private func linkChoice(for query: RouteQuery) -> RouteAnswer? {
+        guard query.destination.family == .v4, !query.destination.isIPv4Group,
+            let link = snapshot.links[query.outputInterface], link.flags.contains(.up),
+            snapshot.vrf(ofInterface: link.index) == nil,
+            let destination = IPPrefix(query.destination, length: 32)
+        else { return nil }
+        return .route(Route(destination: destination, nexthops: [Nexthop(interfaceIndex: link.index)]))
+            .with { $0.source = query.source }
     }
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the

@@ -150,12 +150,15 @@ struct LinkKindTests {
         .needs(.veth, .vxlan),
         arguments: ["", " dev w0"]
     )
-    func `a vxlan is Ethernet, and its underlay is not its carrier`(binding: String) throws {
+    func `a vxlan is Ethernet, and waits while its underlay cannot send`(binding: String) throws {
         let host = try TestNamespace.oneWire()
         try host.ip("link add x0 type vxlan id 7 dstport 4789 remote 192.0.2.9\(binding)")
         try host.ip("addr add 198.51.100.1/24 dev x0", "link set x0 up")
         try host.expect("198.51.100.9", .direct, "onLink", through: "x0")
         try host.setFarEnd(of: "w0", up: false)
+        let waiting: ReachabilityFlags = [.direct, .connectionRequired]
+        try host.expect("198.51.100.9", waiting, "tunnelWaits", through: "x0")
+        try host.setFarEnd(of: "w0", up: true)
         try host.expect("198.51.100.9", .direct, "onLink", through: "x0")
         try host.ip("link set x0 down")
         try host.expect("198.51.100.9", .none, "noRoute")

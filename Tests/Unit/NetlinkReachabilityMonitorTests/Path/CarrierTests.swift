@@ -103,7 +103,7 @@ struct CarrierTests {
         try addWires()
         tunnel(4, "gre4", to: "198.51.100.9")
         try route("10.0.0.0/8", 4)
-        let target = try NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
         #expect(
             try target.blockingReport().reason.description
                 == "gre4 waits until its outer packets can leave: no route")
@@ -123,8 +123,6 @@ struct CarrierTests {
     }
 
     @Test func `a tunnel that dials when there is traffic makes those above it dial`() throws {
-        network.tunnel(3, "wwan0", kind: "wwan")
-        network.tunnel(3, "ppp0", kind: "ppp")
         network.wire(3, "ppp0") { link in
             (link.kind, link.hardwareType, link.operationalState) = ("ppp", .ppp, .dormant)
             link.flags.insert(.pointToPoint)
@@ -162,10 +160,8 @@ struct CarrierTests {
         try addWires()
         tunnel(4, "vx4", to: "192.0.2.9", kind: "vxlan") { $0.link = 3 }
         try route("0.0.0.0/0", 4)
-        // The kernel takes the remote end to be on the link.
-        #expect(
-            try carriers().map { $0.hasPrefix("vx4 is carried by eth1") || $0.hasPrefix("nothing") } == [true]
-        )
+        // No route of eth1 leads there: the kernel takes the remote end to be on the link.
+        #expect(try carriers() == ["vx4 is carried by eth1 (to 192.0.2.9)"])
     }
 
     @Test func `what carries a tunnel of another network namespace is not known`() throws {
@@ -315,7 +311,7 @@ struct CarrierTests {
     @Test func `a brief report and flags infer nothing`() throws {
         try addFullTunnel()
         _ = network.routing.takeAsked()
-        let target = try NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
         #expect(try target.blockingReport(.brief).carriers == [])
         #expect(network.routing.takeAsked().count == 1)
     }

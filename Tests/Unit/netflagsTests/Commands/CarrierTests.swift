@@ -192,8 +192,8 @@ struct CarrierTests {
         #expect(try carriers() == "what carries tun0 is not known")
         try host.command(["connect", "udp", "203.0.113.5"])
         #expect(try carriers() == "tun0 is carried by w0 (to 203.0.113.5; inferred from a host route)")
-        try host.ip("rule add not fwmark 51820 table 51820", "route add default dev tun0 table 51820")
-        try host.ip("rule add table main suppress_prefixlength 1")
+        try host.ip("route del 0.0.0.0/1", "route del 128.0.0.0/1", "route add default dev tun0 table 51820")
+        try host.ip("rule add not fwmark 51820 table 51820", "rule add table main suppress_prefixlength 0")
         #expect(try carriers() == "tun0 is carried by w0 (mark 51820; inferred from a rule)")
     }
 }
