@@ -184,6 +184,14 @@ private struct NamespaceRouting: RoutingSource {
     func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
         try namespace.entering(kernel.interfaceIndex(named: name))
     }
+
+    func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
+        try namespace.entering(kernel.hardwareAddresses())
+    }
+
+    func ssid(ofInterface index: UInt32) -> [UInt8]? {
+        try? namespace.entering(kernel.ssid(ofInterface: index))
+    }
 }
 
 /// A resolver without names.

@@ -57,6 +57,22 @@ package enum DeviceFacts {
         return isAnswered == nil ? nil : signal
     }
 
+    /// Returns the name of the wireless network that an interface uses, as bytes; `nil` if it uses none.
+    package static func ssid(ofInterface index: UInt32) -> [UInt8]? {
+        var ssid: [UInt8]?
+        try? dump(NL80211_CMD_GET_INTERFACE, "ask for the wireless network") {
+            (message) throws(MalformedMessage) in
+            if try wirelessIndex(message) == index { ssid = try Self.ssid(message) }
+        }
+        return ssid
+    }
+
+    /// Reads the name of the network out of a message of the NL80211_CMD_GET_INTERFACE dump; `nil` without one.
+    package static func ssid(_ message: NetlinkMessage) throws(MalformedMessage) -> [UInt8]? {
+        let bytes = try message.parts(genlmsghdr.self).attributes[Int(NL80211_ATTR_SSID.rawValue)]
+        return bytes.flatMap { $0.isEmpty ? nil : Array($0) }
+    }
+
     /// Reads the interface's index out of a message of the NL80211_CMD_GET_INTERFACE dump; `nil` for a P2P device,
     /// which has no interface.
     package static func wirelessIndex(_ message: NetlinkMessage) throws(MalformedMessage) -> UInt32? {

@@ -84,6 +84,29 @@ extension KernelRouting {
     }
 }
 
+extension KernelRouting {
+    /// Returns the hardware addresses of the neighbours that have one.
+    ///
+    /// - Throws: An error when the dump failed, or was interrupted each time (EAGAIN).
+    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
+        try withSocket { (socket) throws(ReachabilityError) in
+            for _ in 1...3 {
+                var found: [Neighbour.Key: [UInt8]] = [:]
+                let isInterrupted = try socket.dump(DumpRequest(.neighbours)) { message in
+                    if let entry = try? Neighbour.hardwareAddress(message) { found[entry.key] = entry.bytes }
+                }
+                if !isInterrupted { return found }
+            }
+            throw ReachabilityError(operation: "dump the kernel's neighbours", number: EAGAIN)
+        }
+    }
+
+    /// Returns the name of the wireless network that an interface uses, which nl80211 has without a privilege.
+    package func ssid(ofInterface index: UInt32) -> [UInt8]? {
+        DeviceFacts.ssid(ofInterface: index)
+    }
+}
+
 extension QuerySocket {
     /// Returns all interfaces of the namespace.
     mutating func links() throws(ReachabilityError) -> [Link] {

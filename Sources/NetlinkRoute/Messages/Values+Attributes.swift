@@ -107,6 +107,22 @@ extension Neighbour {
     }
 }
 
+extension Neighbour {
+    /// Reads the hardware address of RTM_NEWNEIGH; `nil` for an entry that has none that is valid.
+    static func hardwareAddress(
+        _ message: NetlinkMessage
+    ) throws(MalformedMessage) -> (key: Key, bytes: [UInt8])? {
+        guard let neighbour = try Neighbour(message), !neighbour.state.isDisjoint(with: .valid) else {
+            return nil
+        }
+        let (_, attributes) = try message.parts(ndmsg.self)
+        guard let bytes = attributes[NDA_LLADDR], !bytes.isEmpty, bytes.contains(where: { $0 != 0 }) else {
+            return nil
+        }
+        return (neighbour.key, Array(bytes))
+    }
+}
+
 extension FamilySettings {
     /// Reads RTM_NEWNETCONF; `nil` for another family than IPv4 and IPv6.
     init?(_ message: NetlinkMessage) throws(MalformedMessage) {

@@ -74,6 +74,14 @@ package protocol RoutingSource: Sendable {
     ///
     /// No answer depends on it.
     func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome?
+
+    // MARK: What identifies a network
+
+    /// Returns the hardware addresses of neighbours; `nil` where none are known, and by default.
+    func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]?
+
+    /// Returns the name of the wireless network of an interface; `nil` without one, and by default.
+    func ssid(ofInterface index: UInt32) -> [UInt8]?
 }
 
 /// The answer to one query, or why it has none.
@@ -119,6 +127,14 @@ extension RoutingSource {
     }
 
     package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
+        nil
+    }
+
+    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
+        nil
+    }
+
+    package func ssid(ofInterface index: UInt32) -> [UInt8]? {
         nil
     }
 
@@ -193,5 +209,13 @@ extension ForwardingSource {
 
     package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
         try base.interfaceIndex(named: name)
+    }
+
+    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
+        try base.hardwareAddresses()
+    }
+
+    package func ssid(ofInterface index: UInt32) -> [UInt8]? {
+        (try? base)?.ssid(ofInterface: index)
     }
 }

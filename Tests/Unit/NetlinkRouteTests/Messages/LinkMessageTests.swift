@@ -190,6 +190,51 @@ struct LinkMessageTests {
         #expect(throws: MalformedMessage.self) { try signal(MessageBytes(type: 28, fixed: [19])) }
     }
 
+    @Test func `the name of a wireless network is read from the message of its interface`() throws {
+        var names: [[UInt8]] = []
+        for message in Fixture(name: "wifi-associated.nl80211").messages where message[4] > 15 {
+            let name = try withExactCopy(of: message) { bytes in
+                try DeviceFacts.ssid(try #require(NetlinkMessage(bytes)))
+            }
+            if let name { names.append(name) }
+        }
+        #expect(!names.isEmpty && names.allSatisfy { (1...32).contains($0.count) }, "\(names)")
+        // NL80211_ATTR_SSID (52), which is empty or missing without a network.
+        let header = MessageBytes(type: 28, fixed: [7, 1, 0, 0])
+        for (message, expected) in [
+            (header.adding(52, [0xFF, 0x41]), [0xFF, 0x41]), (header.adding(52, []), nil), (header, nil),
+        ] as [(MessageBytes, [UInt8]?)] {
+            let name = try withExactCopy(of: message.bytes) {
+                try DeviceFacts.ssid(try #require(NetlinkMessage($0)))
+            }
+            #expect(name == expected)
+        }
+    }
+
+    /// `ndmsg` of interface 2 with a state, NDA_DST (1) and NDA_LLADDR (2).
+    @Test func `the hardware address of a neighbour counts while it is valid`() throws {
+        func address(state: UInt8, _ hardware: [UInt8]?) throws -> [UInt8]? {
+            var message = MessageBytes(type: 28, fixed: [2, 0, 0, 0, 2, 0, 0, 0, state, 0, 0, 1])
+                .adding(1, [192, 0, 2, 1])
+            if let hardware { message = message.adding(2, hardware) }
+            let found = try withExactCopy(of: message.bytes) {
+                try Neighbour.hardwareAddress(try #require(NetlinkMessage($0)))
+            }
+            if let found {
+                #expect(found.key == Neighbour.Key(interfaceIndex: 2, address: IPAddress(192, 0, 2, 1)))
+            }
+            return found?.bytes
+        }
+        let hardware: [UInt8] = [2, 0, 0, 0, 0, 9]
+        for state: UInt8 in [0x02, 0x04, 0x08, 0x10, 0x80] {
+            #expect(try address(state: state, hardware) == hardware)
+        }
+        for state: UInt8 in [0x00, 0x01, 0x20] { #expect(try address(state: state, hardware) == nil) }
+        #expect(try address(state: 0x40, [0, 0, 0, 0, 0, 0]) == nil)
+        #expect(try address(state: 0x02, nil) == nil)
+        #expect(try address(state: 0x02, []) == nil)
+    }
+
     @Test func `only the right uevent makes a cellular device`() {
         func isCellular(_ text: String) -> Bool {
             DeviceFacts.isCellular(uevent: Array(text.utf8), index: 7)

@@ -46,5 +46,7 @@ monitor.pathUpdateHandler = { show("NWPath: \($0.isExpensive ? "expensive" : "fr
 monitor.start(queue: .global())
 for try await path in NetworkSource.kernel.updates(of: .path(metering: managers.metering)) {
     show("path: \(path)")
+    // Known once a packet was sent to the gateway.
+    if let identity = try NetworkSource.kernel.identity(of: path) { show("identity: \(identity)") }
     if CommandLine.arguments.contains("--once") { exit(0) }
 }
