@@ -90,8 +90,9 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
-    /// The route of an IPv4 address that no route leads to from a bound socket: `ip_route_output_key_hash_rcu` takes it to
-    /// be on the link, except in a VRF.
+    /// The route of an IPv4 address that no route leads to from a bound socket.
+    ///
+    /// `ip_route_output_key_hash_rcu` takes it to be on the link, except in a VRF.
     private func linkChoice(for query: RouteQuery) -> RouteAnswer? {
         guard query.destination.family == .v4, !query.destination.isIPv4Group,
             let link = snapshot.links[query.outputInterface], link.flags.contains(.up),

@@ -174,7 +174,7 @@ struct CodingTests {
             .loopbackSource, .excludedFamily,
             .noAdmittedInterface,
             .nameNotFound,
-            .nameNotResolved, .nameTimedOut,
+            .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
         ]
         #expect(
             codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())

@@ -69,12 +69,14 @@ struct ReachabilityReasonTests {
         ]
     }
 
-    /// Those that ConnectionStatusTests and EncapsulationTests reach.
+    /// Those that ConnectionStatusTests, EncapsulationTests and CarrierTests reach.
     private static let others = [
         ReachabilityReason(.encapsulated, "eth0", other: "seg6 to 2001:db8::1"),
         ReachabilityReason(.outerUnreachable, "seg6 to 2001:db8::1", other: "eth0 has no carrier"),
         ReachabilityReason(.unknownReturnPath, "eth1", other: "eth0 has no carrier"),
         ReachabilityReason(.remoteIsLocalAddress, "198.51.100.1"),
+        ReachabilityReason(.tunnelWaits, "gre4", other: "eth0 has no carrier"),
+        ReachabilityReason(.tunnelLoops, "gre4"),
     ]
 
     @Test func `every kind of reason is reached`() throws {
