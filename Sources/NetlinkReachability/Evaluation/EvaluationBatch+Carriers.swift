@@ -59,9 +59,10 @@ extension EvaluationBatch {
 
     /// The traits of an interface, with those that follow from what carries it; `nil` when it is gone.
     func traits(ofInterface index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> InterfaceTraits? {
-        guard let traits = interfaces.traits(ofInterface: index, detail), traits.contains(.isTunnel),
-            let state = carrierState(ofTunnel: index, mark, detail)
-        else { return interfaces.traits(ofInterface: index, detail) }
+        guard let traits = interfaces.traits(ofInterface: index, detail) else { return nil }
+        guard traits.contains(.isTunnel), let state = carrierState(ofTunnel: index, mark, detail) else {
+            return traits
+        }
         switch state {
         case .underEvaluation: return traits.union(.isNotCarried)
         case .evaluated(let outer) where outer.rank < 2:
