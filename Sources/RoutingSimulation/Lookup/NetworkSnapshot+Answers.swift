@@ -68,6 +68,24 @@ extension NetworkSnapshot {
         query.source == nil && query.destination.family == .v4
             && ruleLists[.v4].all.contains { $0.source != nil }
     }
+
+    /// The IPv4 address that the kernel selects for a route without one of its own, as the recorded ones decide.
+    func ipv4Source(near gateway: IPAddress?, scope: RouteScope, through index: UInt32) -> IPAddress? {
+        SourceAddressSelection.selectIPv4(
+            near: gateway,
+            scope: scope,
+            among: addresses(ofInterface: index, family: .v4),
+            orElse: ipv4Addresses(inDomainOf: index)
+        )
+    }
+
+    /// The IPv4 addresses of all interfaces of a VRF, or of all without one, as `inet_select_addr` looks through them.
+    private func ipv4Addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
+        let domain = vrf(ofInterface: index)?.index
+        let interfaces = links.keys.filter { vrf(ofInterface: $0)?.index == domain }
+        let order = interfaces.sorted { ($0 == domain ? 0 : $0) < ($1 == domain ? 0 : $1) }
+        return order.flatMap { addresses(ofInterface: $0, family: .v4).inKernelOrder }
+    }
 }
 
 extension IPAddress {

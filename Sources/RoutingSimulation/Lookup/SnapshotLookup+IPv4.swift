@@ -77,7 +77,7 @@ extension SnapshotLookup {
 
     /// The rejection of a bound query that the kernel answers without a route.
     private var madeUp: RouteRejection {
-        keepsSource(out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
+        keeps(query.source, out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
     }
 
     /// Whether the kernel refuses the destination with EINVAL although it has a route: until Linux 5.2 that is
@@ -86,9 +86,20 @@ extension SnapshotLookup {
         snapshot.isKernel(before: 5, 3) && query.destination.low >> 24 == 0
     }
 
-    /// Whether a packet may leave through an interface with its source: one of the loopback's stays inside.
-    private func keepsSource(out index: UInt32) -> Bool {
-        guard let source = query.source, source.isLoopback, let link = snapshot.links[index] else {
+    /// The source that the kernel selects for a route if that can be one of the loopback's; `nil` for others.
+    ///
+    /// A route of the scope `host` through an interface without an address has 127.0.0.1. A nexthop object selects for
+    /// another scope when it is added.
+    private func source(of route: Route, through nexthop: Nexthop) -> IPAddress? {
+        if let source = route.preferredSource { return source }
+        guard route.scope.rawValue >= RouteScope.host.rawValue, route.nexthopID == 0 else { return nil }
+        return snapshot.ipv4Source(
+            near: nexthop.gateway, scope: route.scope, through: nexthop.interfaceIndex)
+    }
+
+    /// Whether a packet may leave through an interface with a source: one of the loopback's stays inside.
+    private func keeps(_ source: IPAddress?, out index: UInt32) -> Bool {
+        guard let source, source.isLoopback, let link = snapshot.links[index] else {
             return true
         }
         return link.flags.contains(.loopback) || link.vrfTable != nil
@@ -97,7 +108,9 @@ extension SnapshotLookup {
     private func finished(_ hit: Hit) throws(ReachabilityError) -> RouteAnswer {
         var route = hit.route
         if isRefusedDestination { return .rejected(.blackhole) }
-        if route.type != .local, let nexthop = hit.nexthop, !keepsSource(out: nexthop.interfaceIndex) {
+        if route.type != .local, let nexthop = hit.nexthop,
+            !keeps(query.source ?? source(of: route, through: nexthop), out: nexthop.interfaceIndex)
+        {
             return .rejected(.blackhole)
         }
         // `__mkroute_output`: these addresses keep their type, regardless of the entry.

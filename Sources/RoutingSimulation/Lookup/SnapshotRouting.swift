@@ -201,21 +201,8 @@ extension SnapshotRouting: RoutingSource {
                 outgoingInterface: index
             )
         }
-        let source = SourceAddressSelection.selectIPv4(
-            near: gateway,
-            scope: scope,
-            among: snapshot.addresses(ofInterface: index, family: .v4),
-            orElse: ipv4Addresses(inDomainOf: index)
-        )
+        let source = snapshot.ipv4Source(near: gateway, scope: scope, through: index)
         return source.map { [$0] } ?? []
-    }
-
-    /// The IPv4 addresses of all interfaces of a VRF, or of all without one, as `inet_select_addr` looks through them.
-    private func ipv4Addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
-        let vrf = snapshot.vrf(ofInterface: index)?.index
-        let interfaces = snapshot.links.keys.filter { snapshot.vrf(ofInterface: $0)?.index == vrf }
-        let order = interfaces.sorted { ($0 == vrf ? 0 : $0) < ($1 == vrf ? 0 : $1) }
-        return order.flatMap { snapshot.addresses(ofInterface: $0, family: .v4).inKernelOrder }
     }
 
     /// The addresses of the VRF that an interface is or belongs to, or of all interfaces without a VRF.

@@ -183,9 +183,10 @@ extension Route {
     /// The type with the only nexthop, where they are all that matters; `nil` where more does.
     ///
     /// That is a unicast, broadcast, anycast or multicast route for any type of service, with one nexthop that is
-    /// alive, and no nexthop object behind it.
+    /// alive, no nexthop object behind it, and a source that is not the loopback's.
     fileprivate var plainMatch: RouteMatch? {
         guard (1...5).contains(type.rawValue), type != .local, tos == 0, nexthopID == 0, source == nil,
+            scope.rawValue < RouteScope.host.rawValue, preferredSource?.isLoopback != true,
             nexthops.count == 1, nexthops[0].flags.isDisjoint(with: [.dead, .linkDown])
         else { return nil }
         return RouteMatch(type, nexthops[0])

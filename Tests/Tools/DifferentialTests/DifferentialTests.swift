@@ -12,7 +12,7 @@ import Testing
     .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
 struct DifferentialTests {
     /// Seeds of networks that once found a mistake, and of the first ones of all.
-    static let regressions: [UInt64] = [1, 1_003, 1_035, 1_118, 1_170]
+    static let regressions: [UInt64] = [1, 1_003, 1_035, 1_118, 1_170, 98_692_753]
 
     /// A new one with each run, unless `SOAK_SEED` names one.
     static let fresh: UInt64 =

@@ -114,6 +114,22 @@ struct SnapshotIPv4CornerTests {
         #expect(try sources(0) == [Self.own.address])
     }
 
+    /// The kernel refused it with EINVAL, and the lookup found the route.
+    @Test func `a route of host scope is refused while only the loopback has a source for it`() throws {
+        let loopback = InterfaceAddress(
+            interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host)
+        let route = NetworkChange.route("198.51.100.0/24", dev: 2) { $0.scope = .host }
+        func way(_ changes: NetworkChange...) -> String {
+            var host = makeHost(.address(loopback), route)
+            for change in changes { host.apply(change) }
+            return host.way("198.51.100.1")
+        }
+        #expect(way() == "errno \(RouteRejection.blackhole.rawValue)")
+        #expect(way(.address(Self.own)) == "198.51.100.0/24 link dev 2")
+        let explicit = NetworkChange.route("198.51.100.0/25", dev: 2) { $0.preferredSource = .loopbackV4 }
+        #expect(way(.address(Self.own), explicit) == "errno \(RouteRejection.blackhole.rawValue)")
+    }
+
     // MARK: Addresses of several interfaces
 
     /// What `eth0` (2) or `eth1` (3) has, added at a time in 1/100 s.
