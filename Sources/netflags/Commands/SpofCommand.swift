@@ -58,7 +58,8 @@ struct Spof: TargetListCommand {
             return status
         }
         return try recordings.forEach(
-            isJSON: format == .json, finding: "are cut off, or would be by one loss", writeError: Self.writeJSON
+            isJSON: format == .json, finding: "are cut off, or would be by one loss",
+            writeError: Self.writeJSON
         ) { instant, routing, buffer in
             search(NetworkState(routing), targets, options, format, instant.operand, to: &buffer)
         }
