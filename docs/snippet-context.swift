@@ -29,7 +29,8 @@ public struct Client: Sendable {
     public func addresses(of name: String) async throws -> [NetlinkReachability.IPAddress] { [] }
 }
 public typealias RegistryClient = Client
-public let client = Client(connection: try! NetworkConnection(fileDescriptor: 3))
+public let connection = try! NetworkConnection(fileDescriptor: 3)
+public let client = Client(connection: connection)
 public let pool = Pool()
 public struct Table: Sendable { public func lookUp(_ name: String) throws -> HostResolution { .notFound } }
 public let table = Table()
