@@ -72,7 +72,8 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 # --- Proof ---------------------------------------------------------------------------------------------
 
 .PHONY: test asan tsan c-warnings lint format foundation-check examples examples-server examples-fleet apple-names \
-	check bench snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples managers
+	check bench snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples managers \
+	managers-deps
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
 RUN_TESTS = $(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
@@ -144,7 +145,7 @@ examples-server: test-deps ## Build and test the server recipes: ServiceLifecycl
 
 MANAGERS := --traits CommandLine,NetworkManagers --scratch-path .build-managers
 # libsystemd alone is installed. A NetworkManager is not: it could take over the network of this machine.
-managers: test-deps ## Build with the trait NetworkManagers, and run it beside NetworkManager where that is installed
+managers-deps:
 	@if ! [ -e /usr/include/systemd/sd-bus.h ]; then \
 		command -v apt-get >/dev/null || { echo 'install the headers of libsystemd first' >&2; exit 1; }; \
 		echo 'installing libsystemd-dev'; \
@@ -152,6 +153,8 @@ managers: test-deps ## Build with the trait NetworkManagers, and run it beside N
 		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 			libsystemd-dev >/dev/null; \
 	fi
+
+managers: test-deps managers-deps ## Build with the trait NetworkManagers, and run it beside NetworkManager where that is installed
 	$(SWIFT) build --package-path docs/examples/managers
 	$(SWIFT) build $(MANAGERS) --product netflags
 	Tests/Tools/managers/check "$$($(SWIFT) build --package-path docs/examples/managers --show-bin-path)/managers" \
