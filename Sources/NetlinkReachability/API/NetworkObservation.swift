@@ -58,7 +58,10 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         self.monitor = monitor
         first = registrations.first?.id
         others = registrations.dropFirst().map(\.id)
-        begun?.observation = self
+        if let begun {
+            begun.observation = self
+            sink.hold()
+        }
         sink.offerFirst(of: queries, monitor)
         for (index, (query, registration)) in zip(queries, registrations).enumerated() {
             if let event = query.evaluation.kind.event {
@@ -73,6 +76,7 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
                 registration.mailbox.post(.add(registration.id, observation, deadline))
             }
         }
+        if begun != nil { sink.release() }
     }
 
     deinit {

@@ -183,8 +183,7 @@ struct MonitorLoop: ~Copyable {
     /// The time until the next scheduled work in milliseconds, rounded up; -1 for no limit.
     private var timeout: Int32 {
         guard let deadline = state.deadline, let delay = clock.delay(until: deadline) else { return -1 }
-        let (milliseconds, rest) = delay.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
-        return Int32(min(milliseconds + (rest > 0 ? 1 : 0), Int(Int32.max)))
+        return delay.milliseconds
     }
 
     private mutating func detectSleep() {

@@ -164,6 +164,20 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         if let woken { wake(woken) }
     }
 
+    /// Keeps results from a queue until ``release()``: a call could end an observation that is not registered yet.
+    func hold() {
+        state.withLock { $0.isScheduled = true }
+    }
+
+    /// Enqueues what came since ``hold()``.
+    func release() {
+        let woken = state.withLock { state in
+            state.isScheduled = false
+            return wakes(&state)
+        }
+        if let woken { wake(woken) }
+    }
+
     private func becomeDue(_ index: Int, _ result: Outcome, _ state: inout State) {
         if selection.keepsAll || queries[index].isEvent {
             state.due.append((index, result))

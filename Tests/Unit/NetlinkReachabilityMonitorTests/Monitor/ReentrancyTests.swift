@@ -148,6 +148,28 @@ struct ReentrancyTests {
         #expect(calls.withLock { $0 } == ["call", "cancelled"])
     }
 
+    /// The end came before the registration, which then took the place of another observation.
+    @Test func `an observation that ends in its first call leaves nothing behind`() async throws {
+        let (kept, recorder) = (try network.handle().observe { _ in }, recorder)
+        for _ in 0..<200 {
+            let ended = DispatchSemaphore(value: 0)
+            let observation = try network.handle().observe(.flags, on: .queue(.global())) { observation, _ in
+                observation.cancel()
+                ended.signal()
+            }
+            while ended.wait(timeout: .now()) != .success { await Task.yield() }
+            withExtendedLifetime(observation) {}
+        }
+        let next = try network.handle().observe(on: .queue(recorder.queue), recorder.handler)
+        await network.source.monitor.settle()
+        network.setRoute(true)
+        await network.source.monitor.settle()
+        #expect(recorder.all == [[], [.reachable, .isDirect]])
+        #expect(network.source.monitor.userCount == 2)
+        next.cancel()
+        kept.cancel()
+    }
+
     @Test(arguments: [CallbackDelivery.onMonitorThread, .queue(.global())])
     func `a handler that gets its observation can end it in the first call`(
         delivery: CallbackDelivery
