@@ -57,16 +57,13 @@ extension NetworkSource {
     /// - Parameter path: The path, which this source has returned.
     /// - Returns: The identity; `nil` if nothing is known: in recordings and simulated networks, on tunnels, and before
     ///   the first packet.
-    /// - Throws: `ReachabilityError` if the kernel's neighbours cannot be listed.
+    /// - Throws: `ReachabilityError` if the kernel's neighbours or wireless interfaces cannot be listed.
     public func identity(of path: NetworkPath) throws(ReachabilityError) -> NetworkIdentity? {
         guard let neighbours = try facts.routing.hardwareAddresses() else { return nil }
-        let gateways = path.usedInterfaces.flatMap { interface in
-            path.gateways.compactMap { gateway in
-                neighbours[Neighbour.Key(interfaceIndex: interface.index, address: gateway)]
-            }
+        var ssid: [UInt8]?
+        for interface in path.usedInterfaces where interface.type == .wifi && ssid == nil {
+            ssid = try facts.routing.ssid(ofInterface: interface.index)
         }
-        let wifi = path.usedInterfaces.filter { $0.type == .wifi }
-        let ssid = wifi.lazy.compactMap { facts.routing.ssid(ofInterface: $0.index) }.first
-        return NetworkIdentity(ssid: ssid, gateways: gateways)
+        return NetworkIdentity(ssid: ssid, gateways: path.usedGateways.compactMap { neighbours[$0] })
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import RoutingModel
+
 /// The default path of this host: whether packets can leave, and through which interfaces.
 ///
 /// It describes one moment, and follows the same rules as the flags of ``ReachabilityTarget/defaultPath``. If it is
@@ -35,6 +37,8 @@ public struct NetworkPath: Hashable, Sendable {
     public package(set) var availableInterfaces: [NetworkInterface] = []
     /// The interfaces that packets take now, the preferred one first.
     package var usedInterfaces: [NetworkInterface] = []
+    /// The gateways that packets take now, with their interfaces.
+    package var usedGateways: [Neighbour.Key] = []
     /// The gateways of the default routes, in the order of their interfaces, each once.
     ///
     /// A link-local address has its interface as its zone.

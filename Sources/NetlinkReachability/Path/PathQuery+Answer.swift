@@ -119,6 +119,11 @@ extension PathQuery {
             status: NetworkPath.Status(flags),
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: used.map(\.interface).withoutRepeats(),
+            usedGateways: used.compactMap { exit in
+                exit.gateway.map {
+                    Neighbour.Key(interfaceIndex: exit.interface.index, address: $0)
+                }
+            },
             gateways: exits.compactMap(\.gateway).withoutRepeats(),
             nameservers: batch.host.nameservers() ?? [],
             supportsIPv4: rank > 0 && paths[0].rank == rank,

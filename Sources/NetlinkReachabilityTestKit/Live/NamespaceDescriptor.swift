@@ -189,8 +189,8 @@ private struct NamespaceRouting: RoutingSource {
         try namespace.entering(kernel.hardwareAddresses())
     }
 
-    func ssid(ofInterface index: UInt32) -> [UInt8]? {
-        try? namespace.entering(kernel.ssid(ofInterface: index))
+    func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
+        try namespace.entering(kernel.ssid(ofInterface: index))
     }
 }
 

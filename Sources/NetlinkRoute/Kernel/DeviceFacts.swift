@@ -57,12 +57,17 @@ package enum DeviceFacts {
         return isAnswered == nil ? nil : signal
     }
 
-    /// Returns the name of the wireless network that an interface uses, as bytes; `nil` if it uses none.
-    package static func ssid(ofInterface index: UInt32) -> [UInt8]? {
+    /// Returns the name of the wireless network that an interface uses, as bytes; `nil` if it uses none, and when the
+    /// kernel has no nl80211.
+    package static func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
         var ssid: [UInt8]?
-        try? dump(NL80211_CMD_GET_INTERFACE, "ask for the wireless network") {
-            (message) throws(MalformedMessage) in
-            if try wirelessIndex(message) == index { ssid = try Self.ssid(message) }
+        do {
+            try dump(NL80211_CMD_GET_INTERFACE, "ask for the wireless network") {
+                (message) throws(MalformedMessage) in
+                if try wirelessIndex(message) == index { ssid = try Self.ssid(message) }
+            }
+        } catch {
+            guard error.number == ENOENT else { throw error }
         }
         return ssid
     }

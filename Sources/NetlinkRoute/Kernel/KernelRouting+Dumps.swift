@@ -101,9 +101,11 @@ extension KernelRouting {
         }
     }
 
-    /// Returns the name of the wireless network that an interface uses, which nl80211 has without a privilege.
-    package func ssid(ofInterface index: UInt32) -> [UInt8]? {
-        DeviceFacts.ssid(ofInterface: index)
+    /// Returns the name of the wireless network that an interface uses, which nl80211 has without a privilege; `nil`
+    /// in another namespace.
+    package func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
+        guard isInNamespace else { return nil }
+        return try DeviceFacts.ssid(ofInterface: index)
     }
 }
 

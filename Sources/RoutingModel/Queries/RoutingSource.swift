@@ -81,7 +81,7 @@ package protocol RoutingSource: Sendable {
     func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]?
 
     /// Returns the name of the wireless network of an interface; `nil` without one, and by default.
-    func ssid(ofInterface index: UInt32) -> [UInt8]?
+    func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]?
 }
 
 /// The answer to one query, or why it has none.
@@ -134,7 +134,7 @@ extension RoutingSource {
         nil
     }
 
-    package func ssid(ofInterface index: UInt32) -> [UInt8]? {
+    package func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
         nil
     }
 
@@ -215,7 +215,7 @@ extension ForwardingSource {
         try base.hardwareAddresses()
     }
 
-    package func ssid(ofInterface index: UInt32) -> [UInt8]? {
-        (try? base)?.ssid(ofInterface: index)
+    package func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
+        try base.ssid(ofInterface: index)
     }
 }
