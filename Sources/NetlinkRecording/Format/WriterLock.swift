@@ -2,29 +2,50 @@
 
 internal import Glibc
 
-/// The lock by which readers see that a recorder writes to a file.
+/// The locks by which readers see that a recorder writes to a file, and whether all that it received is in there.
 ///
-/// It is one of fcntl(2) for the open file (F_OFD_SETLK), and ends when the recorder closes the file or is killed. A
-/// reader tests it and takes none, so that it never keeps a recorder from its file.
+/// They are two of fcntl(2) for the open file (F_OFD_SETLK), and end when the recorder closes the file or is killed. A
+/// reader tests them and takes none, so that it never keeps a recorder from its file.
 enum WriterLock {
-    /// Locks a file that is open for writing.
+    /// What a reader finds.
+    struct State: Hashable, Sendable {
+        /// Whether a recorder writes to the file.
+        var isTaken = false
+        /// Whether the file has all notifications that the recorder had received: a dump delays them.
+        var isCurrent = false
+    }
+
+    /// Marks a file that is open for writing, and that does not have all yet.
     ///
     /// Where the file system has no locks, readers take the file for one that is complete.
     static func take(_ descriptor: Int32) {
-        var lock = whole(F_WRLCK)
-        _ = fcntl(descriptor, setLock, &lock)
+        set(F_WRLCK, at: 0, of: descriptor)
     }
 
-    /// Whether a recorder has locked the file.
-    static func isTaken(_ descriptor: Int32) -> Bool {
-        var lock = whole(F_RDLCK)
-        return fcntl(descriptor, getLock, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    /// Says whether the file has all notifications.
+    static func setCurrent(_ isCurrent: Bool, _ descriptor: Int32) {
+        set(isCurrent ? F_WRLCK : F_UNLCK, at: 1, of: descriptor)
+    }
+
+    /// What a recorder says of a file.
+    static func state(_ descriptor: Int32) -> State {
+        State(isTaken: isTaken(at: 0, of: descriptor), isCurrent: isTaken(at: 1, of: descriptor))
     }
 
     /// F_OFD_GETLK and F_OFD_SETLK of `fcntl.h`, which the Glibc module does not import.
     private static let (getLock, setLock): (Int32, Int32) = (36, 37)
 
-    private static func whole(_ type: Int32) -> flock {
-        flock(l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+    private static func set(_ type: Int32, at place: off_t, of descriptor: Int32) {
+        var lock = byte(type, place)
+        _ = fcntl(descriptor, setLock, &lock)
+    }
+
+    private static func isTaken(at place: off_t, of descriptor: Int32) -> Bool {
+        var lock = byte(F_RDLCK, place)
+        return fcntl(descriptor, getLock, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    }
+
+    private static func byte(_ type: Int32, _ place: off_t) -> flock {
+        flock(l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: place, l_len: 1, l_pid: 0)
     }
 }

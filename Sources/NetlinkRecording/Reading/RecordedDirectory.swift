@@ -70,13 +70,13 @@ final class RecordedDirectory {
         return RecordingDirectory.open(number, in: descriptor).map { File(descriptor: $0, isOwned: true) }
     }
 
-    /// Whether a recorder writes to the last file.
-    var isBeingWritten: Bool {
+    /// What a recorder says of the last file.
+    var writer: WriterLock.State {
         guard let last = numbers.last, let file = RecordingDirectory.open(last, in: descriptor) else {
-            return false
+            return WriterLock.State()
         }
         defer { close(file) }
-        return WriterLock.isTaken(file)
+        return WriterLock.state(file)
     }
 
     /// Whether the last file was written to so lately that its writer can be in the middle of a dump.

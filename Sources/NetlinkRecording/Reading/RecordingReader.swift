@@ -57,9 +57,6 @@ package struct RecordingReader: ~Copyable {
         window = RecordingWindow(.bytes(bytes), path: "")
     }
 
-    /// Whether a recorder writes to the file.
-    var isBeingWritten: Bool { window.isBeingWritten }
-
     /// The name of the file in errors.
     package var path: String {
         window.path
@@ -281,15 +278,6 @@ struct RecordingWindow: ~Copyable {
     deinit {
         storage.deallocate()
         if case .descriptor(let descriptor, isOwned: true, length: _) = source { close(descriptor) }
-    }
-
-    /// Whether a recorder writes to the file.
-    var isBeingWritten: Bool {
-        if case .descriptor(let descriptor, isOwned: _, length: _) = source {
-            WriterLock.isTaken(descriptor)
-        } else {
-            false
-        }
     }
 
     /// The bytes in the window.

@@ -27,8 +27,10 @@ package struct RecordingStream: ~Copyable {
     private var reader: RecordingReader
     private var clock = RecordedClock()
     private var isOver = false
-    /// The clocks before it was opened, of a recording that is being written; `nil` for one that is complete.
+    /// The clocks before it was opened, of a recording that had all until then; `nil` for others.
     private var opening: ClockReading?
+    /// Whether a recorder was writing to the recording when it was opened.
+    private(set) var isBeingWritten = false
 
     /// Opens a file or a directory.
     ///
@@ -49,15 +51,29 @@ package struct RecordingStream: ~Copyable {
     init(path: String, from start: Recording.Time? = nil, pause: () -> Void) throws(RecordingError) {
         var opening = ClockReading.now
         var directory = try Self.directory(path)
+        // What is written later is not needed to know the time until then.
+        var writer = directory?.writer ?? Self.writer(path)
         var found = try Self.position(path, directory, from: start)
         for _ in 0..<Self.attempts where !found.isWhole && directory?.isFresh ?? false {
             pause()
             opening = .now
             directory = try Self.directory(path)
+            writer = directory?.writer ?? Self.writer(path)
             found = try Self.position(path, directory, from: start)
         }
         try self.init(path, directory, at: found.position)
-        if directory?.isBeingWritten ?? reader.isBeingWritten { self.opening = opening }
+        isBeingWritten = writer.isTaken
+        if writer.isCurrent { self.opening = opening }
+    }
+
+    /// What a recorder says of a file.
+    private static func writer(_ path: String) -> WriterLock.State {
+        // A pipe would be read from.
+        guard fileType(path) == S_IFREG else { return WriterLock.State() }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return WriterLock.State() }
+        defer { close(descriptor) }
+        return WriterLock.state(descriptor)
     }
 
     /// Opens a directory; `nil` for anything else.
@@ -158,11 +174,8 @@ package struct RecordingStream: ~Copyable {
     /// The start of the host that the last entry is from; `nil` where it is not known.
     var boot: Recording.Boot? { clock.boot }
 
-    /// Whether a recorder was writing to the recording when it was opened.
-    var isBeingWritten: Bool { opening != nil }
-
     /// Up to when nothing but what was read has happened, of a recording that is being written; `nil` for one that is
-    /// complete.
+    /// complete, and during a dump.
     ///
     /// A recorder writes nothing while nothing changes.
     var writtenUntil: Recording.Time? {
@@ -170,7 +183,8 @@ package struct RecordingStream: ~Copyable {
             .map { Recording.Time(limiting: $0.microsecondsSince1970 - Self.writingDelay) }
     }
 
-    /// How long a recorder takes at most to write what it received, in microseconds: it looks for processes first.
+    /// How long a recorder takes to write a notification outside of dumps, in microseconds: it looks for processes
+    /// first. A recorder that is stopped, or held up by its disk, takes longer.
     private static let writingDelay: Int64 = 1_000_000
 
     /// Whether a path is that of a directory.

@@ -18,6 +18,7 @@ package struct LiveEvents: ~Copyable {
     private var replay = RecordingReplay()
     /// When the tables can be read again, after notifications were lost; `nil` while none were.
     private var dumpDue: ContinuousClock.Instant?
+    private var lastDump = ContinuousClock.now
 
     /// Opens the sockets, and reads all tables.
     ///
@@ -33,12 +34,13 @@ package struct LiveEvents: ~Copyable {
     /// Reads the events that are there; none of those between a loss of notifications and the next dump.
     package mutating func read() throws(ReachabilityError) -> [Recording.Event] {
         _ = recorder.clock.follow()
-        if try recorder.readEvents() == .overrun { dumpDue = dumpDue ?? .now + Self.pause }
+        if try recorder.readEvents() == .overrun { dumpDue = dumpDue ?? max(.now, lastDump + Self.pause) }
         if let due = dumpDue {
             recorder.dropPending()
             guard due <= .now else { return [] }
             dumpDue = nil
             replay.take(try recorder.takeSnapshot())
+            lastDump = .now
         }
         var events: [Recording.Event] = []
         let bytes = recorder.takePending()

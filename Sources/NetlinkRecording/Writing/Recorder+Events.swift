@@ -64,6 +64,7 @@ extension Recorder {
             try writer.append(.clock(snapshot.clock))
             try writer.append(snapshot)
         }
+        writer.setCurrent(true)
         summary.take(snapshot)
         if let stop {
             var wait = RecordingWait(stop, output: writer.descriptor, sleep)
@@ -146,6 +147,7 @@ extension Recorder {
             (output, snapshot) throws(RecordingError) in try output.append(snapshot)
         }
     ) throws(ReachabilityError) {
+        output.setCurrent(false)
         var before = takePending()
         hasLost = false
         let snapshot = try takeSnapshot { before += $0 }
@@ -159,6 +161,7 @@ extension Recorder {
             try write(&output, snapshot)
             try output.append(after)
         }
+        output.setCurrent(true)
         summary.take(snapshot)
     }
 

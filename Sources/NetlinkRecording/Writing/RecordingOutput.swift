@@ -7,6 +7,9 @@ package protocol RecordingOutput: ~Copyable {
 
     /// Writes a dump of all tables between its annotations.
     mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingError)
+
+    /// Says to readers whether all notifications that were received are written.
+    func setCurrent(_ isCurrent: Bool)
 }
 
 extension RecordingOutput where Self: ~Copyable {

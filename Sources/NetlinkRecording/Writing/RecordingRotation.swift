@@ -224,6 +224,10 @@ package struct RecordingRotation: ~Copyable {
         files.append(File(number: number, device: status.st_dev, inode: status.st_ino, length: 0))
     }
 
+    package func setCurrent(_ isCurrent: Bool) {
+        WriterLock.setCurrent(isCurrent, descriptor)
+    }
+
     /// Writes the file to the disk.
     mutating func sync() throws(RecordingError) {
         syncDue = nil

@@ -26,6 +26,10 @@ package struct RecordingWriter: ~Copyable {
         isOwned = true
     }
 
+    package func setCurrent(_ isCurrent: Bool) {
+        if isOwned { WriterLock.setCurrent(isCurrent, descriptor) }
+    }
+
     /// Writes to an open, blocking descriptor, which the caller owns.
     ///
     /// - Parameters:

@@ -67,16 +67,26 @@ struct LiveTimelineTests {
         #expect(totals.lines[RunningRecorder.target] == first)
     }
 
+    /// It ended the loss where the recorder had received and not written what came after it.
+    @Test func `while a recorder dumps, its recording lasts to its last entry`() throws {
+        let host = try RunningRecorder(lossBegins: 30)
+        host.dump()
+        let timeline = try host.timeline()
+        #expect(timeline.isBeingWritten && timeline.end == host.lastEntry)
+    }
+
     @Test func `a reader takes no lock from a recorder`() throws {
         let file = try Scratch()
         let reader = open(file.path, O_RDONLY | O_CLOEXEC)
         let recorder = open(file.path, O_WRONLY | O_CLOEXEC)
         defer { close(reader) }
-        #expect(!WriterLock.isTaken(reader))
+        #expect(WriterLock.state(reader) == .init())
         WriterLock.take(recorder)
-        #expect(WriterLock.isTaken(reader))
+        #expect(WriterLock.state(reader) == .init(isTaken: true))
+        WriterLock.setCurrent(true, recorder)
+        #expect(WriterLock.state(reader) == .init(isTaken: true, isCurrent: true))
         close(recorder)
-        #expect(!WriterLock.isTaken(reader))
+        #expect(WriterLock.state(reader) == .init())
     }
 }
 
@@ -106,6 +116,7 @@ private final class RunningRecorder {
         lastEntry = clock(end ?? begin).time
         descriptor = open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC)
         WriterLock.take(descriptor)
+        WriterLock.setCurrent(true, descriptor)
     }
 
     deinit { kill() }
@@ -113,6 +124,11 @@ private final class RunningRecorder {
     func kill() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
+    }
+
+    /// Goes on as a recorder does that dumps the tables.
+    func dump() {
+        WriterLock.setCurrent(false, descriptor)
     }
 
     /// Ends the recorder as a signal does.
