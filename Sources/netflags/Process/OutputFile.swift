@@ -30,6 +30,8 @@ enum OutputFile {
             close(descriptor)
             throw FileFailure("write \(path)", error.number)
         }
+        // After a power cut, the name stands for the old file or the new one. A file system without it is no error.
+        _ = fsync(descriptor)
         // Some file systems report a full disk only here.
         guard close(descriptor) == 0 || errno == EINTR,
             renameat(place.folder, name, place.folder, place.name) == 0

@@ -5,7 +5,8 @@ import NetlinkRecording
 /// The history of a timeline in OpenMetrics, for `promtool tsdb create-blocks-from openmetrics`.
 ///
 /// A series has a sample where a span begins, at each full minute within it, as a query looks back for five, and at its
-/// end where what follows is not known. Prometheus counts in milliseconds.
+/// end where what follows is not known. A span of more than a year has none within it. Prometheus counts in
+/// milliseconds.
 struct TimelineHistory {
     /// What a lane has at a time.
     private struct Sample {
@@ -17,6 +18,10 @@ struct TimelineHistory {
     }
 
     private static let minute: Int64 = 60_000
+    /// The longest span with a sample a minute: a clock that was not set makes spans of decades.
+    private static let longest = 366 * 24 * 60 * minute
+    /// The bytes that are delivered at once.
+    private static let portion = 1 << 16
 
     private let lanes: [Timeline.Lane]
     private let host: String?
@@ -58,16 +63,17 @@ struct TimelineHistory {
         for lane in lanes {
             let labels = [("target", lane.target)] + (host.map { [("host", $0)] } ?? [])
             let series = name + MetricsText.labels(labels)
-            Self.forEachSample(of: lane) { sample in
+            try Self.forEachSample(of: lane) { sample in
                 guard let text = value(sample) else { return }
                 let time = MetricsText.seconds(sample.milliseconds * 1_000)
                 buffer.append("\(series) \(text) \(time)\n")
+                if buffer.bytes.count > Self.portion { try deliver(&buffer) }
             }
             try deliver(&buffer)
         }
     }
 
-    private static func forEachSample(of lane: Timeline.Lane, _ body: (Sample) -> Void) {
+    private static func forEachSample(of lane: Timeline.Lane, _ body: (Sample) throws -> Void) throws {
         var (unreachable, losses, isLost): (Int64, Int, Bool) = (0, 0, false)
         var last = Int64.min
         for (index, interval) in lane.intervals.enumerated() {
@@ -75,23 +81,24 @@ struct TimelineHistory {
             let isLoss = interval.isReachable == false
             if isLoss, !isLost { losses += 1 }
             isLost = isLoss
-            func add(_ milliseconds: Int64) {
+            func add(_ milliseconds: Int64) throws {
                 guard milliseconds > last else { return }
                 last = milliseconds
                 let time = isLoss ? max(0, milliseconds * 1_000 - begin) : 0
-                body(
+                try body(
                     Sample(
                         milliseconds: milliseconds, isReachable: interval.isReachable,
                         unreachable: unreachable + time, losses: losses))
             }
             let (start, end) = (begin / 1_000, interval.end.microsecondsSince1970 / 1_000)
             if interval.state != .unrecorded, end > start {
-                add(start)
-                for minute in stride(from: (start / minute + 1) * minute, to: end, by: Int(minute)) {
-                    add(minute)
+                try add(start)
+                let minutes = end - start <= longest ? end : start
+                for minute in stride(from: (start / minute + 1) * minute, to: minutes, by: Int(minute)) {
+                    try add(minute)
                 }
                 let next = lane.intervals.dropFirst(index + 1).first
-                if next?.state ?? .unrecorded == .unrecorded { add(end) }
+                if next?.state ?? .unrecorded == .unrecorded { try add(end) }
             }
             if isLoss { unreachable += interval.end.microsecondsSince1970 - begin }
         }
