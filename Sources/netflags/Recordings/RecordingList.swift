@@ -18,9 +18,17 @@ struct RecordingList {
     /// The recordings in a directory that has one of each host: its entries, except hidden ones.
     static func hosts(in directory: String) throws -> [String] {
         var names: [String] = []
-        let isRead = forEachEntry(of: directory) { _, name in
+        let isRead = forEachEntry(of: directory) { folder, name in
+            var status = stat()
+            // A pipe would wait for a writer. What cannot be looked at is reported when it is read.
+            let type = fstatat(folder, name, &status, 0) == 0 ? status.st_mode & S_IFMT : S_IFREG
             let name = String(cString: name)
-            if !name.hasPrefix(".") { names.append(name) }
+            guard !name.hasPrefix(".") else { return }
+            if type == S_IFREG || type == S_IFDIR {
+                names.append(name)
+            } else {
+                printError("\(directory): \(name) is not a file or a directory, and is left out")
+            }
         }
         guard isRead else { throw FileFailure("read \(directory)", errno) }
         guard !names.contains(where: { RecordingDirectory.number($0) != nil }) else {
