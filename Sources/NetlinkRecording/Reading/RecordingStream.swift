@@ -183,8 +183,9 @@ package struct RecordingStream: ~Copyable {
             .map { Recording.Time(limiting: $0.microsecondsSince1970 - Self.writingDelay) }
     }
 
-    /// How long a recorder takes to write a notification outside of dumps, in microseconds: it looks for processes
-    /// first. A recorder that is stopped, or held up by its disk, takes longer.
+    /// How long a recorder takes to write a notification outside of dumps, in microseconds.
+    ///
+    /// It looks for processes first. One that is stopped, or held up by its disk, takes longer.
     private static let writingDelay: Int64 = 1_000_000
 
     /// Whether a path is that of a directory.
