@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Glibc
 import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
@@ -72,8 +73,21 @@ struct TimelineCommand: TargetListCommand {
 
     mutating func append(_ more: [String]) { named.targets += more }
 
+    /// Refuses what was given the wrong way round.
+    private func checkOrder() throws(UsageError) {
+        if case .instant(let from)? = from, case .instant(let to)? = to, from > to {
+            throw UsageError("--from is after --to: give the earlier time first")
+        }
+        let file = named.targets.first { recording != "-" && access($0, F_OK) == 0 }
+        if let file, access(recording, F_OK) != 0 {
+            throw UsageError(
+                "the recording comes first, then the targets: netflags timeline \(file) \(recording)")
+        }
+    }
+
     func perform() throws -> ExitStatus {
         let format = try checkedFormat()
+        try checkOrder()
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
         let timeline = try timeline(targets, options)

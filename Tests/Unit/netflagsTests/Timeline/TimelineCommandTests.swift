@@ -104,6 +104,17 @@ struct TimelineCommandTests {
         #expect(try readRecordingFile(file.path) == [1, 2, 3])
     }
 
+    @Test func `what is given the wrong way round is wrong usage, and the message has the order`() throws {
+        let swapped = try NetflagsProcess.run("timeline", "default", Night.path)
+        #expect(swapped.status == 64)
+        #expect(swapped.errors.contains("the recording comes first"), "\(swapped.errors)")
+        let span = try NetflagsProcess.run(
+            "timeline", "--from", "2026-11-20T03:00:00Z", "--to", "2026-11-20T02:00:00Z", Night.path,
+            "default")
+        #expect(span.status == 64)
+        #expect(span.errors.contains("--from is after --to"), "\(span.errors)")
+    }
+
     @Test func `a recording without events holds no time`() throws {
         let path = Recordings.path("01-dummy/02-up-default-routes")
         let result = try NetflagsProcess.run("timeline", path, "default")
