@@ -21,6 +21,8 @@ package struct RecordedRouting: Sendable {
     package let damage: [Recording.Damage]
     /// The time of the last entry that has one; `nil` if none has.
     package private(set) var time: Recording.Time?
+    /// The end of the recording, if the instant that was asked for is after it; `nil` otherwise.
+    package private(set) var endBeforeInstant: Recording.Time?
     /// Who asked for the newest changes; nothing where that was not asked for.
     package private(set) var origins = RecordedOrigins()
 
@@ -132,8 +134,10 @@ extension RecordedRouting {
             // After a dump that was announced and is missing, the previous network is not known.
             replay.beginDump()
         }
+        let end = isReached == nil ? [replay.time, stream.writtenUntil].compactMap(\.self).max() : nil
         if let time { replay.moveClock(to: time) }
         self.init(replay, isAtEnd: isReached == nil, askingUser: askingUser)
+        if let time, let end, end < time { endBeforeInstant = end }
         self.origins = origins
     }
 

@@ -10,7 +10,7 @@ struct RecordedInstant: Hashable {
     /// The instant; `nil` for the end.
     var time: RecordedTime?
 
-    /// The network of that instant; prints where the recording could not be read.
+    /// The network of that instant; prints where the recording could not be read, and that it ends before.
     ///
     /// A time of day is the first one in the recording.
     ///
@@ -27,6 +27,9 @@ struct RecordedInstant: Hashable {
         let day = time?.isTimeOfDay == true ? try recording.firstTime() : nil
         let routing = try recording.routing(at: time?.time(after: day), notingOriginsSince: origins)
         routing.damage.forEach(report)
+        if let end = routing.endBeforeInstant {
+            printError("\(operand == "-" ? "stdin" : operand) ends at \(end): the answer is that of its end")
+        }
         return routing
     }
 

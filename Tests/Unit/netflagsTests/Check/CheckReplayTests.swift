@@ -65,6 +65,15 @@ struct CheckReplayTests {
         #expect(found.lines.contains { JSONValue($0)?["error"] == .null })
     }
 
+    /// It was answered in silence, as if that time were recorded.
+    @Test func `a time after the end of a recording is answered with a note`() throws {
+        let late = try NetflagsProcess.run("--replay", Night.path, "--at", "2031-01-01T00:00:00Z", "default")
+        #expect(late.status == 0)
+        #expect(late.errors.contains("ends at 2026-11-20T02:54:05.559Z"), "\(late.errors)")
+        let within = try NetflagsProcess.run("--replay", Night.path, "--at", "02:30", "default")
+        #expect(within.errors.isEmpty, "\(within.errors)")
+    }
+
     @Test func `the options of the socket count in a recording`() throws {
         let path = Recordings.path("01-dummy/02-up-default-routes")
         func answer(_ arguments: String...) throws -> NetflagsProcess.Result {
