@@ -15,24 +15,39 @@ struct HostInterfaces {
 
     var byName: [String: Entry]
 
+    init(byName: [String: Entry]) {
+        self.byName = byName
+    }
+
     /// Lists the interfaces with getifaddrs(3), which asks the kernel.
     static var current: Self {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return Self(byName: [:]) }
         defer { freeifaddrs(first) }
-        var byName: [String: Entry] = [:]
+        return Self(list: first)
+    }
+
+    /// Reads a list in the form of getifaddrs(3).
+    init(list first: UnsafeMutablePointer<ifaddrs>?) {
+        byName = [:]
         for entry in sequence(first: first, next: { $0?.pointee.ifa_next }) {
-            guard let entry = entry?.pointee, let address = entry.ifa_addr, let name = entry.ifa_name,
-                Int32(address.pointee.sa_family) == AF_PACKET
-            else { continue }
-            // sockaddr_ll: the index is at 4, the address's length at 11, and the address at 12, in 8 bytes or more.
+            guard let entry = entry?.pointee, let text = entry.ifa_name else { continue }
+            let name = String(cString: text)
+            guard let address = entry.ifa_addr else {
+                // A link without a hardware address, as of a tunnel or a modem, has no address to hold its index.
+                let index = if_nametoindex(text)
+                if index != 0, byName[name] == nil { byName[name] = Entry(index: index, hardwareAddress: []) }
+                continue
+            }
+            guard Int32(address.pointee.sa_family) == AF_PACKET else { continue }
+            // sockaddr_ll: the index is at 4, the address's length at 11, and the address at 12, where the C library
+            // has room for 24 bytes. InfiniBand has 20.
             let bytes = UnsafeRawPointer(address)
-            let count = min(Int(bytes.load(fromByteOffset: 11, as: UInt8.self)), 8)
-            byName[String(cString: name)] = Entry(
+            let count = min(Int(bytes.load(fromByteOffset: 11, as: UInt8.self)), 24)
+            byName[name] = Entry(
                 index: UInt32(bitPattern: bytes.load(fromByteOffset: 4, as: Int32.self)),
                 hardwareAddress: Array(UnsafeRawBufferPointer(start: bytes + 12, count: count)))
         }
-        return Self(byName: byName)
     }
 
     /// The index of the interface that a manager means; `nil` if this namespace does not have it.

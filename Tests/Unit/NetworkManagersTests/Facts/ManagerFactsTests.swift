@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AddressLiterals
+import Glibc
 import NetlinkReachability
 import Testing
 
@@ -66,5 +67,34 @@ struct ManagerFactsTests {
 
     @Test func `this machine's loopback interface is listed`() {
         #expect(HostInterfaces.current.index(name: "lo") != nil)
+    }
+
+    @Test func `an interface without a hardware address has its index`() throws {
+        // getifaddrs(3) lists a tunnel without an address; here the list says so of the loopback interface.
+        let name = try #require(strdup("lo"))
+        defer { free(name) }
+        var entry = ifaddrs()
+        entry.ifa_name = name
+        let index = if_nametoindex("lo")
+        #expect(HostInterfaces(list: &entry).byName == ["lo": .init(index: index, hardwareAddress: [])])
+    }
+
+    @Test func `a hardware address of InfiniBand is read whole`() throws {
+        let name = try #require(strdup("ib0"))
+        defer { free(name) }
+        let hardware = [UInt8](1...20)
+        // sockaddr_ll in the form of getifaddrs(3): family, protocol, index, type, kind, length, address.
+        var bytes = [UInt8](repeating: 0, count: 36)
+        withUnsafeBytes(of: UInt16(AF_PACKET)) { bytes.replaceSubrange(0..<2, with: $0) }
+        withUnsafeBytes(of: Int32(7)) { bytes.replaceSubrange(4..<8, with: $0) }
+        bytes[11] = UInt8(hardware.count)
+        bytes.replaceSubrange(12..<32, with: hardware)
+        let host = bytes.withUnsafeMutableBytes { buffer in
+            var entry = ifaddrs()
+            entry.ifa_name = name
+            entry.ifa_addr = buffer.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            return HostInterfaces(list: &entry)
+        }
+        #expect(host.byName == ["ib0": .init(index: 7, hardwareAddress: hardware)])
     }
 }
