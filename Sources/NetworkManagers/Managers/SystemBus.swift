@@ -82,25 +82,39 @@
             return try BusValue(nextOf: reply)
         }
 
-        /// Reads what has arrived.
+        /// A signal that has arrived.
+        struct Signal {
+            /// The bus name of the sender, as the bus says it.
+            var sender: String
+            var path: String
+            var member: String
+            /// The first argument; `nil` unless it is text.
+            var first: String?
+        }
+
+        /// Reads what has arrived, up to a number of messages.
         ///
-        /// - Parameter signal: Called with the path, the member and the first argument of each signal, which is `nil`
-        ///   unless it is text.
+        /// Every user of the bus can send signals to this connection, faster than they are read.
+        ///
+        /// - Parameter handle: Called with each signal.
+        /// - Returns: Whether more may have arrived.
         /// - Throws: An error if the connection has ended.
-        func process(_ signal: (_ path: String, _ member: String, _ first: String?) -> Void)
-            throws(ManagerError)
-        {
-            while true {
+        func process(_ handle: (Signal) -> Void) throws(ManagerError) -> Bool {
+            for _ in 0..<1_000 {
                 var message: OpaquePointer?
                 let status = try ManagerError.check(sd_bus_process(bus, &message))
                 defer { sd_bus_message_unref(message) }
-                guard status > 0 else { return }
+                guard status > 0 else { return false }
                 guard let message, let path = sd_bus_message_get_path(message),
                     let member = sd_bus_message_get_member(message)
                 else { continue }
-                let first = try? BusValue(nextOf: message)?.text
-                signal(String(cString: path), String(cString: member), first)
+                handle(
+                    Signal(
+                        sender: sd_bus_message_get_sender(message).map { String(cString: $0) } ?? "",
+                        path: String(cString: path), member: String(cString: member),
+                        first: try? BusValue(nextOf: message)?.text))
             }
+            return true
         }
     }
 

@@ -10,35 +10,35 @@
     ///
     /// Each question has a time limit, so that a manager that hangs delays the others by that and no more.
     struct ManagerLoop {
-        /// A burst of signals is read once, this long after its first one.
-        private static let pause = Duration.milliseconds(50)
-        /// A manager that did not answer is asked again after this time.
-        private static let silence = Duration.seconds(30)
         /// The first and the longest time between attempts to connect to the bus.
         private static let retries = Duration.seconds(1)...Duration.seconds(60)
         /// The order in which the managers are asked: those on a socket of their own first, as they are faster.
         private static let order: [ManagerName] = [.resolved, .networkd, .networkManager]
 
+        /// The names of the managers on the bus.
+        private static let busNames: [(ManagerName, String)] = [
+            (.networkManager, NetworkManagerReader.busName), (.networkd, NetworkdReader.busName),
+            (.resolved, ResolvedReader.busName),
+        ]
+
         private let shared: ManagerMonitor.Shared
         private var bus: SystemBus?
         private var readings: [ManagerName: ManagerReading] = [:]
-        /// The managers to ask, and when.
-        private var due = Set(order)
-        private var dueAt = ContinuousClock.now
+        private var schedule = ManagerSchedule()
         private var connectAt = ContinuousClock.now
         private var retry = retries.lowerBound
 
         init(_ shared: ManagerMonitor.Shared) {
             self.shared = shared
+            schedule.begin(at: .now)
         }
 
         /// Runs until the monitor is cancelled.
         mutating func run() {
             while !shared.isCancelled {
                 if bus == nil, ContinuousClock.now >= connectAt { connect() }
-                if !due.isEmpty, ContinuousClock.now >= dueAt { ask() }
-                receive()
-                wait()
+                if let next = schedule.next, ContinuousClock.now >= next { ask() }
+                if !receive() { wait() }
             }
         }
 
@@ -46,7 +46,7 @@
             do throws(ManagerError) {
                 let bus = try SystemBus()
                 // Without a signal of its owner, a manager that stops would be noticed with the next question only.
-                for name in [NetworkManagerReader.busName, NetworkdReader.busName, ResolvedReader.busName] {
+                for (_, name) in Self.busNames {
                     try bus.subscribe(
                         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
                             + "member='NameOwnerChanged',arg0='\(name)'")
@@ -56,8 +56,7 @@
                 }
                 self.bus = bus
                 retry = Self.retries.lowerBound
-                due = Set(Self.order)
-                dueAt = .now
+                schedule.begin(at: .now)
             } catch {
                 lose(error)
             }
@@ -71,34 +70,24 @@
             connectAt = .now + retry
             retry = min(retry * 2, Self.retries.upperBound)
             readings[.networkManager] = ManagerReading(error.state)
-            due.remove(.networkManager)
+            // Without the bus, the state of NetworkManager is that of the bus.
+            schedule.remove(.networkManager)
             // Both can have answered over the bus.
-            plan([.networkd, .resolved])
+            schedule.plan([.networkd, .resolved], at: .now)
             publish()
-        }
-
-        /// Has managers asked soon.
-        private mutating func plan(_ names: Set<ManagerName>, after pause: Duration = pause) {
-            let instant = ContinuousClock.now + pause
-            dueAt = due.isEmpty ? instant : min(dueAt, instant)
-            due.formUnion(names)
         }
 
         private mutating func ask() {
             let host = HostInterfaces.current
-            var silent: Set<ManagerName> = []
-            // Without the bus, the state of NetworkManager is that of the bus.
-            for name in Self.order where due.contains(name) && (bus != nil || name != .networkManager) {
+            for name in Self.order where schedule.take(name, at: .now) {
                 do throws(ManagerError) {
                     readings[name] = try ManagerReading.of(name, bus, host)
                 } catch {
                     readings[name] = ManagerReading(error.state)
-                    if error.state == .silent { silent.insert(name) }
+                    if error.state == .silent { schedule.noteSilence(of: name, at: .now) }
                 }
                 publish()
             }
-            due = []
-            if !silent.isEmpty { plan(silent, after: Self.silence) }
             shared.finishFirstRound()
         }
 
@@ -111,32 +100,39 @@
         }
 
         /// Takes the signals that have arrived, also those that arrived during a call.
-        private mutating func receive() {
-            if shared.takeNetworkChange() { plan([.networkd, .resolved]) }
-            guard let bus else { return }
+        ///
+        /// - Returns: Whether more may have arrived.
+        private mutating func receive() -> Bool {
+            if shared.takeNetworkChange() { schedule.plan([.networkd, .resolved], at: .now) }
+            guard let bus else { return false }
             var named: Set<ManagerName> = []
             do throws(ManagerError) {
-                try bus.process { path, member, first in
+                let isMore = try bus.process { signal in
                     // A change of an owner names the manager, another signal comes from its path.
+                    let isOfOwner = signal.member == "NameOwnerChanged"
+                    if isOfOwner, signal.sender != "org.freedesktop.DBus" { return }
                     let place =
-                        member == "NameOwnerChanged"
-                        ? first ?? "" : String(path.dropFirst()).replacing("/", with: ".")
-                    if place.hasPrefix(NetworkManagerReader.busName) { named.insert(.networkManager) }
-                    if place.hasPrefix(NetworkdReader.busName) { named.insert(.networkd) }
-                    if place.hasPrefix(ResolvedReader.busName) { named.insert(.resolved) }
+                        isOfOwner
+                        ? signal.first ?? "" : String(signal.path.dropFirst()).replacing("/", with: ".")
+                    for (name, busName) in Self.busNames where place.hasPrefix(busName) {
+                        named.insert(name)
+                        if isOfOwner { schedule.forgetSilence(of: name) }
+                    }
                 }
-                if !named.isEmpty { plan(named) }
+                schedule.plan(named, at: .now)
+                return isMore
             } catch {
                 lose(error)
+                return false
             }
         }
 
         private func wait() {
-            var instants: [ContinuousClock.Instant] = []
-            if !due.isEmpty { instants.append(dueAt) }
-            if bus == nil { instants.append(connectAt) }
+            let instants = [schedule.next, bus == nil ? connectAt : nil]
             let left =
-                instants.min().map { max(.zero, ContinuousClock.now.duration(to: $0)).milliseconds } ?? -1
+                instants.compactMap(\.self).min().map {
+                    max(.zero, ContinuousClock.now.duration(to: $0)).milliseconds
+                } ?? -1
             // poll(2) ignores an entry with a negative descriptor.
             var descriptors = [
                 pollfd(fd: shared.wakeup.descriptor, events: Int16(POLLIN), revents: 0),

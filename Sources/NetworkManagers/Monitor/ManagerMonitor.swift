@@ -25,7 +25,8 @@
     /// ``ManagerFacts/state(of:)`` says why. One that hangs after it has answered is noticed with the next question
     /// only.
     ///
-    /// It has one thread, which waits without a timer. Keep the monitor for as long as the facts are to be followed.
+    /// It has one thread, which waits without a timer while the bus and all managers answer. Keep the monitor for as
+    /// long as the facts are to be followed.
     public final class ManagerMonitor: Sendable {
         /// What the thread and the monitor share.
         final class Shared: Sendable {
@@ -83,7 +84,7 @@
                 }
                 guard isNew else { return }
                 source.evaluateAgain()
-                change?(facts)
+                if !isCancelled { change?(facts) }
             }
         }
 
@@ -137,7 +138,7 @@
 
         /// Ends the monitor.
         ///
-        /// The facts stay as they are.
+        /// The facts stay as they are. A call of the handler that is under way, or about to begin, is not prevented.
         public func cancel() {
             observation?.cancel()
             shared.cancel()
