@@ -11,8 +11,9 @@ import NetlinkReachability
 
         /// Asks them.
         ///
-        /// - Parameter limit: How long to wait at most for their first answers.
-        init(waitingAtMost limit: Duration = .seconds(1)) {
+        /// - Parameter limit: How long to wait at most for their first answers: as long as the bus and the others can
+        ///   hang before NetworkManager is asked.
+        init(waitingAtMost limit: Duration = .seconds(6)) {
             monitor = try? ManagerMonitor(waitingAtMost: limit)
         }
 
@@ -100,7 +101,7 @@ import NetlinkReachability
 #else
     /// The managers of the network, which this build does not ask: it lacks the trait NetworkManagers.
     struct HostManagers {
-        init(waitingAtMost limit: Duration = .seconds(1)) {}
+        init(waitingAtMost limit: Duration = .seconds(6)) {}
 
         /// No costs.
         var metering: NetworkMetering { .unmetered }
