@@ -35,6 +35,8 @@
                 return NetworkdReader.reading(
                     of: try Varlink.decode(NetworkdReader.Description.self, bytes), host)
             case .resolved:
+                // Its properties have indices alone, which a container with the host's bus would take for its own.
+                guard access(ResolvedReader.folder, F_OK) == 0 else { throw failure }
                 let properties = try bus.call(
                     ResolvedReader.busName, "/org/freedesktop/resolve1", "org.freedesktop.DBus.Properties",
                     "GetAll",

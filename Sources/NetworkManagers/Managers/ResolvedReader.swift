@@ -6,7 +6,9 @@ internal import NetlinkReachability
 /// systemd-resolved: `io.systemd.Resolve.DumpDNSConfiguration` over varlink, or properties of the bus.
 enum ResolvedReader {
     static let busName = "org.freedesktop.resolve1"
-    static let socketPath = "/run/systemd/resolve/io.systemd.Resolve"
+    /// Where systemd-resolved keeps its files while it runs.
+    static let folder = "/run/systemd/resolve"
+    static let socketPath = "\(folder)/io.systemd.Resolve"
     static let rules = [
         "type='signal',sender='\(busName)',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'"
     ]
@@ -59,7 +61,7 @@ enum ResolvedReader {
     /// What the properties of the manager say.
     ///
     /// `DNS` has the index, family and bytes of each server, and `Domains` the index and name of each domain, and
-    /// whether it only routes. The index is 0 for the host as a whole.
+    /// whether it only routes. The index is 0 for the host as a whole. No property has the name of an interface.
     static func reading(of properties: BusValue, _ host: HostInterfaces) -> ManagerReading {
         var servers: [UInt32: [IPAddress]] = [:]
         for entry in properties["DNS"]?.list?.compactMap(\.list) ?? [] where entry.count == 3 {
