@@ -143,7 +143,8 @@ snippets: deps ## Compile each piece of Swift of the documentation as it is prin
 examples-server: test-deps ## Build and test the server recipes: ServiceLifecycle, logging, metrics, NIO, AsyncHTTPClient
 	$(SWIFT) test --package-path docs/examples/server --disable-xctest
 
-MANAGERS := --traits CommandLine,NetworkManagers --scratch-path .build-managers
+# The example's package builds netflags with the trait too, in the same folder.
+MANAGERS := $(SWIFT) build --package-path docs/examples/managers
 # libsystemd alone is installed. A NetworkManager is not: it could take over the network of this machine.
 managers-deps:
 	@if ! [ -e /usr/include/systemd/sd-bus.h ]; then \
@@ -155,10 +156,9 @@ managers-deps:
 	fi
 
 managers: test-deps managers-deps ## Build with the trait NetworkManagers, and run it beside NetworkManager where that is installed
-	$(SWIFT) build --package-path docs/examples/managers
-	$(SWIFT) build $(MANAGERS) --product netflags
-	Tests/Tools/managers/check "$$($(SWIFT) build --package-path docs/examples/managers --show-bin-path)/managers" \
-		"$$($(SWIFT) build $(MANAGERS) --show-bin-path)/netflags"
+	$(MANAGERS)
+	$(MANAGERS) --product netflags
+	bin=$$($(MANAGERS) --show-bin-path) && Tests/Tools/managers/check "$$bin/managers" "$$bin/netflags"
 
 FLEET_HOSTS ?= 1000
 

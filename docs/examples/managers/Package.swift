@@ -3,11 +3,13 @@
 
 import PackageDescription
 
-// A program that asks the managers of the network: the trait NetworkManagers brings libsystemd.
+// A program that asks the managers of the network: the trait NetworkManagers brings libsystemd. The trait CommandLine
+// is for `--product netflags` alone.
 let package = Package(
     name: "managers",
     dependencies: [
-        .package(name: "swift-netlink-reachability", path: "../../..", traits: ["NetworkManagers"])
+        .package(
+            name: "swift-netlink-reachability", path: "../../..", traits: ["CommandLine", "NetworkManagers"])
     ],
     targets: [
         .executableTarget(
