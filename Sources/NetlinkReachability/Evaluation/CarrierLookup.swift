@@ -57,6 +57,10 @@ struct CarrierLookup {
 extension CarrierLookup {
     /// The most tunnels in each other that are followed; the kernel sends through eight.
     static let depthLimit = 16
+    /// The most nexthops of a route that are followed into tunnels.
+    static let nexthopLimit = 64
+    /// The most lookups of a batch; a tunnel that needs more is not followed.
+    static let limit = 1_024
     /// The most marks that are tried for a tunnel.
     private static let markLimit = 8
     /// The most peers of sockets that are looked up for a tunnel.
@@ -174,7 +178,10 @@ extension LookupBatch {
         guard case .answered(_, let answer) = lookup.step else { return }
         for answer in [answer, lookup.outer?.value.answer] {
             guard case .taken(let match)? = answer, match.type.leavesHost, let answer else { continue }
-            for nexthop in match.nexthops {
+            let nexthops = match.nexthops
+            guard nexthops.count <= CarrierLookup.nexthopLimit else { continue }
+            for nexthop in nexthops {
+                guard carriers.count < CarrierLookup.limit else { return }
                 let facts = interfaces.facts(aboutInterface: nexthop.interfaceIndex, lookup.detail)
                 guard let facts, facts.traits.contains(.isTunnel) else { continue }
                 let table = lookup.infersCarriers ? answer.entry?.table : nil
@@ -183,9 +190,7 @@ extension LookupBatch {
                 guard entrances.insert(entrance).inserted else { continue }
                 let planned = CarrierLookup.plan(
                     facts.link, under: lookup, mark, answer, depth: depth, host)
-                for next in planned where !carriers.contains(where: { $0.key == next.key }) {
-                    carriers.append(next)
-                }
+                for next in planned { add(next) }
             }
         }
     }

@@ -87,6 +87,8 @@ package struct Evaluation: Hashable, Sendable {
     package var sourceAddress: IPAddress? { basis.value.sourceAddress }
     /// See ``Basis/all``.
     package var all: [Evaluation] { basis.value.all }
+    /// See ``Basis/outerReason``.
+    var outerReason: ReachabilityReason? { basis.value.outerReason }
     /// The flags.
     package var flags: ReachabilityFlags { verdict.flags }
     /// What decided.

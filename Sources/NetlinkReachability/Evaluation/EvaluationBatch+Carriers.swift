@@ -15,9 +15,9 @@ enum CarrierState {
 // MARK: - Evaluate
 
 extension EvaluationBatch {
-    /// Evaluates the outer packets of a tunnel, and before them those of the tunnels around it.
-    mutating func evaluateCarrier(_ index: Int) {
-        guard carrierStates[index] == nil else { return }
+    /// Evaluates the outer packets of a tunnel, and before them those of the tunnels around it, up to a limit.
+    mutating func evaluateCarrier(_ index: Int, depth: Int = 0) {
+        guard carrierStates[index] == nil, depth <= CarrierLookup.depthLimit else { return }
         carrierStates[index] = .underEvaluation
         let carrier = batch.carriers[index]
         switch carrier.lookup.step {
@@ -25,7 +25,7 @@ extension EvaluationBatch {
             for nexthop in answer.nexthops {
                 let next = carrierIndex(
                     ofTunnel: nexthop.interfaceIndex, carrier.packetMark, carrier.key.detail)
-                if let next { evaluateCarrier(next) }
+                if let next { evaluateCarrier(next, depth: depth + 1) }
             }
             let query = carrier.lookup.query.from(source)
             var verdict = judge(
@@ -47,7 +47,7 @@ extension EvaluationBatch {
     /// The lookup of the outer packets of a tunnel, if the kernel shows where they go.
     private func carrierIndex(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> Int? {
         let key = CarrierLookup.Key(tunnel: index, mark: mark, detail: detail, outer: .toRemote)
-        return batch.carriers.firstIndex { $0.key == key }
+        return batch.carrierIndices[key]
     }
 
     /// What became of the outer packets of a tunnel; `nil` where the kernel does not show where they go.
@@ -72,10 +72,10 @@ extension EvaluationBatch {
         }
     }
 
-    /// Why the outer packets of a tunnel cannot leave now; `nil` if they can.
+    /// Why the outer packets of a tunnel cannot leave now: if the tunnel around it waits too, what that waits for.
     func carrierReason(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> ReachabilityReason? {
         guard case .evaluated(let outer)? = carrierState(ofTunnel: index, mark, detail) else { return nil }
-        return outer.reason
+        return outer.kind == .tunnelWaits ? outer.outerReason : outer.reason
     }
 
     /// Checks that the outer packets of the tunnels that an answer leads into could be looked up.

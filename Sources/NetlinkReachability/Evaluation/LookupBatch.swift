@@ -9,7 +9,9 @@ internal import RoutingModel
 struct LookupBatch {
     private(set) var lookups: [CandidateLookup] = []
     /// The lookups of what carries the tunnels that the others lead into.
-    var carriers: [CarrierLookup] = []
+    private(set) var carriers: [CarrierLookup] = []
+    /// Where each of ``carriers`` is.
+    private(set) var carrierIndices: [CarrierLookup.Key: Int] = [:]
     /// The entrances of tunnels that were followed.
     var entrances: Set<CarrierLookup.Entrance> = []
     /// The first lookups whose tunnels were not followed.
@@ -22,6 +24,13 @@ struct LookupBatch {
         lookups.append(lookup)
     }
 
+    /// Adds the lookup of what carries a tunnel, unless there is one.
+    mutating func add(_ carrier: CarrierLookup) {
+        guard carrierIndices[carrier.key] == nil else { return }
+        carrierIndices[carrier.key] = carriers.count
+        carriers.append(carrier)
+    }
+
     /// Runs all lookups to their ends.
     mutating func run(_ interfaces: inout BatchInterfaces, _ host: HostListing) {
         // The entry and the packet: most lookups ask for no more.
@@ -32,7 +41,7 @@ struct LookupBatch {
                 lookups[index].appendQueries(to: &queries)
             }
             for index in carriers.indices {
-                carriers[index].lookup.advance(host, &interfaces)
+                carriers[index].lookup.advance(host, &interfaces, CarrierLookup.nexthopLimit)
                 carriers[index].lookup.appendQueries(to: &queries)
             }
             if queries.isEmpty {
@@ -58,7 +67,13 @@ struct LookupBatch {
 
 extension CandidateLookup {
     /// Asks for what the step waits for other than routes, until it waits for a route or has ended.
-    fileprivate mutating func advance(_ host: HostListing, _ interfaces: inout BatchInterfaces) {
+    ///
+    /// An answer with more nexthops than the limit is undecided.
+    fileprivate mutating func advance(
+        _ host: HostListing,
+        _ interfaces: inout BatchInterfaces,
+        _ nexthopLimit: Int? = nil
+    ) {
         while true {
             switch step {
             case .findingInterface(let reference):
@@ -78,9 +93,21 @@ extension CandidateLookup {
                         try host.facts.routing.sourceAddresses(for: query, after: answer)
                     })
             case .fetchingInterfaces(_, let answer), .fetchingOuterInterfaces(let answer, _):
-                take(Result { () throws(ReachabilityError) in try interfaces.fetch(answer, detail) })
+                take(
+                    Result { () throws(ReachabilityError) in
+                        if let nexthopLimit, answer.nexthops.count > nexthopLimit { throw .undecidedCarrier }
+                        return try interfaces.fetch(answer, detail)
+                    })
             case .routing, .routingFrom, .routingOuter, .answered, .unreachable, .failed: return
             }
         }
     }
+}
+
+extension ReachabilityError {
+    fileprivate static let undecidedCarrier = ReachabilityError(
+        .undecided,
+        operation: "find what carries a tunnel",
+        message: "the route of the outer packets has more than \(CarrierLookup.nexthopLimit) nexthops"
+    )
 }

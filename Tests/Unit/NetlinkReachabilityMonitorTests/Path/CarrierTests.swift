@@ -223,6 +223,45 @@ struct CarrierTests {
         #expect(try network.source.path().carriers.count == CarrierLookup.depthLimit + 2)
     }
 
+    @Test func `a tunnel in tunnels names what the outermost waits for`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9")
+        for index in 5...6 as ClosedRange<UInt32> {
+            tunnel(index, "gre\(index)", to: "10.9.\(index - 1).9")
+            try route("10.9.\(index - 1).0/24", index - 1)
+        }
+        try route("0.0.0.0/0", 6)
+        cut(2, "eth0")
+        #expect(
+            try defaultReport().reason.description
+                == "gre6 waits until its outer packets can leave: eth0 has no carrier")
+    }
+
+    @Test func `evaluating a chain of tunnels that targets enter everywhere ends at a limit`() throws {
+        try addWires()
+        cut(2, "eth0")
+        var batch = EvaluationBatch(network.source.facts)
+        for index in 10..<40 as Range<UInt32> {
+            tunnel(index, "gre\(index)", to: "10.200.\(index).9")
+            try route("10.200.\(index).0/24", index < 39 ? index + 1 : 2)
+            try route("10.100.\(index).0/24", index)
+            batch.add(.address(IPAddress(10, 100, UInt8(index), 1)), ReachabilityOptions(), .flags)
+        }
+        batch.run()
+        #expect(try !batch.flags(0).contains(.connectionRequired))
+        #expect(try batch.flags(29).contains(.connectionRequired))
+    }
+
+    @Test(arguments: [CarrierLookup.nexthopLimit, CarrierLookup.nexthopLimit + 1])
+    func `a route with many nexthops is not followed into tunnels`(count: Int) throws {
+        try addWires()
+        let tunnels = 10..<(10 + UInt32(count))
+        for index in tunnels { tunnel(index, "gre\(index)", to: "192.0.2.9") }
+        network.apply(.route("0.0.0.0/0", nexthops: tunnels.map { Nexthop(interfaceIndex: $0) }))
+        let known = try network.source.path().carriers.filter { $0.evidence == .remote }
+        #expect(known.count == (count > CarrierLookup.nexthopLimit ? 0 : count))
+    }
+
     // MARK: Batches
 
     @Test func `targets behind one tunnel share the lookup of its carrier`() throws {

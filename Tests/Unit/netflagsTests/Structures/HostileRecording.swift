@@ -46,6 +46,37 @@ struct HostileRecording {
         for _ in 0..<draw.below(10) { messages.append(draw.event(shape)) }
     }
 
+    /// Draws a recording of tunnels whose outer packets can take any of them.
+    init(tunnels: UInt32) {
+        var nexthops: [UInt8] = []
+        for index in 2...(tunnels + 1) {
+            var header: [UInt8] = [0, 0] + MessageWriter.number(UInt16(778)) + MessageWriter.number(index)
+            header += MessageWriter.number(UInt32(0x1_00c1)) + MessageWriter.number(UInt32(0))
+            var link = MessageWriter(16, flags: Self.multi, header)
+            link.add(3, Array("g\(index)".utf8) + [0])
+            link.add(16, [0])
+            link.add(4, UInt32(1_400))
+            let remote = [198, 18, UInt8(index >> 8), UInt8(truncatingIfNeeded: index)]
+            let info = MessageWriter.attribute(1, Array("gre".utf8) + [0])
+            link.add(18, info + MessageWriter.attribute(2, MessageWriter.attribute(7, remote)))
+            messages.append(link.bytes)
+            nexthops += MessageWriter.number(UInt16(8)) + [0, 0] + MessageWriter.number(index)
+        }
+        var address = MessageWriter(
+            20, flags: Self.multi, [2, 32, 0x80, 0] + MessageWriter.number(UInt32(2)))
+        for type in 1...2 as ClosedRange<UInt16> { address.add(type, [10, 0, 0, 1]) }
+        messages.append(address.bytes)
+        var route = MessageWriter(
+            24, flags: Self.multi, [2, 0, 0, 0, 254, 3, 0, 1] + MessageWriter.number(UInt32(0)))
+        route.add(15, 254)
+        route.add(9, nexthops)
+        messages.append(route.bytes)
+        for (priority, table) in [(0, 255), (32_766, 254)] as [(UInt32, UInt32)] {
+            var draw = Draw(random: SeededGenerator(seed: 0), flags: Self.multi)
+            messages.append(draw.rule(2, priority, table))
+        }
+    }
+
     /// A recording of these messages.
     init(_ messages: [[UInt8]]) {
         self.messages = messages

@@ -16,7 +16,7 @@ import Testing
 /// `make fuzz-structures` reads as many as `STRUCTURES` says, from the seed `STRUCTURES_SEED`. While one is read, its
 /// seed is in the file that the run names first, so that it is known after a crash; a recording that takes longer than
 /// a minute ends the process.
-struct HostileRecordingTests {
+@Suite(.serialized) struct HostileRecordingTests {
     private static func environment(_ name: String) -> UInt64? {
         getenv(name).flatMap { UInt64(String(cString: $0)) }
     }
@@ -36,6 +36,21 @@ struct HostileRecordingTests {
         #expect(last == start + count - 1)
         // Most recordings can be asked.
         #expect(sizes > Int(count))
+    }
+
+    @Test(arguments: [60, 1_000] as [UInt32])
+    func `a route through many tunnels ends in an answer`(count: UInt32) throws {
+        let scratch = try ScratchFile()
+        let run = HostileRun(HostileRecording(tunnels: count), scratch.path)
+        try scratch.note(0)
+        try run.write()
+        let routing = try Recording(path: scratch.path).routing(at: nil)
+        let network = NetworkSource(routing: routing, resolver: SystemResolver.shared)
+        let report = try NetworkReachability(target: .address(IPAddress(203, 0, 113, 1)), source: network)
+            .blockingReport()
+        #expect(report.interface?.name == "g2")
+        // What lies deeper than is followed counts as carried.
+        #expect(report.isReachable)
     }
 
     @Test func `the same seed makes the same recording`() {
@@ -93,7 +108,7 @@ private struct HostileRun {
         (self.recording, self.path) = (recording, path)
     }
 
-    private func write() throws {
+    func write() throws {
         let bytes = recording.bytes
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         defer { close(file) }
