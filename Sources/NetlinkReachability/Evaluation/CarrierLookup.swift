@@ -109,7 +109,7 @@ extension CarrierLookup {
             return [lookup(.toRemote, to: .address(remote), options, ends)]
         }
         guard inner.infersCarriers, tunnel.hidesEnds, let table = answer.entry?.table else { return [] }
-        let marks = ((try? host.rules()) ?? []).marks(pastTable: table).prefix(markLimit)
+        let marks = ((try? host.rules()) ?? []).marks(pastTable: table, limit: markLimit)
         guard marks.isEmpty else {
             return marks.flatMap { exempt in
                 options.mark = exempt
@@ -133,7 +133,7 @@ extension Link {
 extension [Rule] {
     /// The marks whose packets rules keep out of a table, or send to another one: first those of rules that send all
     /// other packets to the table.
-    func marks(pastTable table: UInt32) -> [UInt32] {
+    func marks(pastTable table: UInt32, limit: Int) -> [UInt32] {
         var excluded: [UInt32] = []
         var sent: [UInt32] = []
         for rule in self {
@@ -141,10 +141,16 @@ extension [Rule] {
                 continue
             }
             let value = mark.value & mark.mask
-            if rule.isInverted, target == table, !excluded.contains(value) { excluded.append(value) }
-            if !rule.isInverted, target != table, !sent.contains(value) { sent.append(value) }
+            if rule.isInverted {
+                if target == table, !excluded.contains(value) { excluded.append(value) }
+                // Those of the others come after them.
+                if excluded.count == limit { return excluded }
+            } else if value != 0, target != table, sent.count < 2 * limit, !sent.contains(value) {
+                // As many as the limit are left without the excluded ones.
+                sent.append(value)
+            }
         }
-        return excluded + sent.filter { $0 != 0 && !excluded.contains($0) }
+        return [UInt32]((excluded + sent.filter { !excluded.contains($0) }).prefix(limit))
     }
 }
 

@@ -334,6 +334,19 @@ struct CarrierTests {
         #expect(try carriers() == ["tailscale0 is carried by eth0 (mark 524288; inferred from a rule)"])
     }
 
+    @Test func `of many marks past a table, those that rules keep out of it come first, up to the limit`() {
+        func rule(_ mark: UInt32, _ table: UInt32, isInverted: Bool) -> Rule {
+            var rule = Rule(family: .v4, priority: mark, action: .lookup(table: table))
+            (rule.mark, rule.isInverted) = (Masked(mark), isInverted)
+            return rule
+        }
+        let sent = (0...100).map { rule($0, Route.mainTable, isInverted: false) }
+        let excluded = (1...3).map { rule($0, 52, isInverted: true) }
+        #expect((sent + excluded).marks(pastTable: 52, limit: 8) == [1, 2, 3, 4, 5, 6, 7, 8])
+        #expect(sent.marks(pastTable: 52, limit: 2) == [1, 2])
+        #expect((sent + excluded).marks(pastTable: 52, limit: 2) == [1, 2])
+    }
+
     @Test func `a host route to the peer of a socket past the tunnel shows the carrier`() throws {
         try addWires()
         try route("0.0.0.0/0", 2, via: "192.0.2.254")
