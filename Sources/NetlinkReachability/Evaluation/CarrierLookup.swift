@@ -75,7 +75,7 @@ extension CarrierLookup {
     ///   - answer: Their route, whose entry has the table that leads into the tunnel.
     ///   - depth: How many tunnels are around this one.
     ///   - host: Lists rules and sockets.
-    /// - Returns: The lookups; none if nothing can be asked.
+    /// - Returns: The lookups; none if nothing can be asked, and one that failed if the rules cannot be listed.
     static func plan(
         _ tunnel: Link,
         under inner: CandidateLookup,
@@ -109,7 +109,15 @@ extension CarrierLookup {
             return [lookup(.toRemote, to: .address(remote), options, ends)]
         }
         guard inner.infersCarriers, tunnel.hidesEnds, let table = answer.entry?.table else { return [] }
-        let marks = ((try? host.rules()) ?? []).marks(pastTable: table, limit: markLimit)
+        let marks: [UInt32]
+        do throws(ReachabilityError) {
+            marks = try host.rules().marks(pastTable: table, limit: markLimit)
+        } catch {
+            var failed = lookup(.marked(0, .anyV4), to: .address(.anyV4), options)
+            failed.lookup = CandidateLookup(
+                failed.lookup.candidate, inner.detail, failed.lookup.query, .failed(error))
+            return [failed]
+        }
         guard marks.isEmpty else {
             return marks.flatMap { exempt in
                 options.mark = exempt

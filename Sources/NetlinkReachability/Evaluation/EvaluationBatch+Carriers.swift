@@ -27,6 +27,12 @@ extension EvaluationBatch {
                     ofTunnel: nexthop.interfaceIndex, carrier.packetMark, carrier.key.detail)
                 if let next { evaluateCarrier(next, depth: depth + 1) }
             }
+            do throws(ReachabilityError) {
+                try checkCarriers(answer, carrier.packetMark, carrier.key.detail)
+            } catch {
+                carrierStates[index] = .failed(error)
+                return
+            }
             let query = carrier.lookup.query.from(source)
             var verdict = judge(
                 answer, of: carrier.lookup.candidate, query, carrier.lookup, carrier.packetMark)
@@ -79,10 +85,14 @@ extension EvaluationBatch {
     }
 
     /// Checks that the outer packets of the tunnels that an answer leads into could be looked up.
-    func checkCarriers(_ answer: RouteAnswer, _ lookup: CandidateLookup) throws(ReachabilityError) {
+    func checkCarriers(
+        _ answer: RouteAnswer,
+        _ mark: UInt32,
+        _ detail: QueryDetail
+    ) throws(ReachabilityError) {
         guard !batch.carriers.isEmpty else { return }
         for nexthop in answer.nexthops {
-            let state = carrierState(ofTunnel: nexthop.interfaceIndex, lookup.query.mark, lookup.detail)
+            let state = carrierState(ofTunnel: nexthop.interfaceIndex, mark, detail)
             if case .failed(let error)? = state { throw error }
         }
     }
@@ -130,7 +140,7 @@ extension EvaluationBatch {
         var carriers: [TunnelCarrier] = []
         for index in all {
             // Those of both families, and of both halves of IPv4, can be one.
-            for carrier in self.carriers(of: tunnel, index)
+            for carrier in try self.carriers(of: tunnel, index)
             where !carriers.contains(where: carrier.isSame) {
                 carriers.append(carrier)
             }
@@ -154,7 +164,13 @@ extension EvaluationBatch {
     }
 
     /// What a lookup of outer packets shows of the carrier.
-    private func carriers(of tunnel: NetworkInterface, _ index: Int) -> [TunnelCarrier] {
+    ///
+    /// - Throws: The error of the lookup.
+    private func carriers(
+        of tunnel: NetworkInterface,
+        _ index: Int
+    ) throws(ReachabilityError) -> [TunnelCarrier] {
+        if case .failed(let error)? = carrierStates[index] { throw error }
         guard case .evaluated(let outer)? = carrierStates[index] else { return [] }
         let carrier = batch.carriers[index]
         let evidence: TunnelCarrier.Evidence =

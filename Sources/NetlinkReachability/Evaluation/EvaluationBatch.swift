@@ -246,7 +246,7 @@ extension EvaluationBatch {
         case .answered(let source, let answer):
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
-            try checkCarriers(answer, batch.lookups[index])
+            try checkCarriers(answer, query.mark, batch.lookups[index].detail)
             let verdict = judge(answer, of: candidate, query, batch.lookups[index])
             guard case .taken(let match) = answer else { return verdict }
             if let encapsulation = match.nexthop?.encapsulation {

@@ -44,6 +44,8 @@ package final class ScriptedRouting: RoutingSource {
         package var readings: [[InterfaceFacts]] = []
         /// How many times an interface is reported missing before it is found.
         package var absences: [UInt32: Int]
+        /// The error of the list of rules.
+        package var rulesError: ReachabilityError?
         /// The error of every question about an interface.
         package var interfaceError: ReachabilityError?
 
@@ -201,7 +203,10 @@ package final class ScriptedRouting: RoutingSource {
     }
 
     package func rules() throws(ReachabilityError) -> [Rule] {
-        try state.withLock { (state) throws(ReachabilityError) in try state.tables?.rules() ?? [] }
+        try state.withLock { (state) throws(ReachabilityError) in
+            if let error = state.script.rulesError { throw error }
+            return try state.tables?.rules() ?? []
+        }
     }
 
     package func connectedPeers() -> [IPAddress] {

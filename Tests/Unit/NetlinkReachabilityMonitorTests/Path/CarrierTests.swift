@@ -368,6 +368,41 @@ struct CarrierTests {
         #expect(network.routing.takeAsked().count == 1)
     }
 
+    // MARK: Failures
+
+    private static let failure = ReachabilityError(operation: "ask in a test", number: 105)
+
+    @Test func `a failed lookup around the outer packets is no answer`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9")
+        tunnel(5, "gre5", to: "10.9.4.9")
+        try route("10.9.4.0/24", 4)
+        try route("0.0.0.0/0", 5)
+        network.routing.script { $0.answers["192.0.2.9"] = [.error(Self.failure)] }
+        let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        #expect(throws: Self.failure) { try target.blockingFlags() }
+        #expect(throws: Self.failure) { try carriers() }
+    }
+
+    @Test func `where the rules cannot be listed, what carries a tunnel is an error`() throws {
+        try addFullTunnel()
+        network.routing.script { script in
+            script.rulesError = Self.failure
+            script.connectedPeers = ["192.0.2.9"]
+        }
+        _ = network.routing.takeAsked()
+        #expect(throws: Self.failure) { try carriers() }
+        #expect(!network.routing.takeAsked().contains("192.0.2.9"))
+    }
+
+    @Test func `a failed lookup by a rule is an error`() throws {
+        try addFullTunnel()
+        let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        #expect(try target.blockingReport().carriers.map(\.evidence) == [.rule])
+        network.routing.script { $0.answers[IPAddress(206, 0, 0, 1)] = [.error(Self.failure)] }
+        #expect(throws: Self.failure) { try target.blockingReport() }
+    }
+
     // MARK: Costs
 
     @Test func `a tunnel over a modem is expensive`() throws {
