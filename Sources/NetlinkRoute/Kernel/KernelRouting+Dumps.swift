@@ -48,18 +48,23 @@ extension KernelRouting {
 
     /// Returns the remote addresses of the connected TCP and UDP sockets of the namespace, each once.
     ///
+    /// Those of UDP come first: few sockets are connected by UDP, and most tunnels are.
+    ///
     /// A kernel without inet_diag, or one that refuses the list, has none here.
     package func connectedPeers() -> [IPAddress] {
-        var peers: Set<IPAddress> = []
         guard isInNamespace else { return [] }
+        let (udp, tcp) = (peers(IPPROTO_UDP), peers(IPPROTO_TCP))
+        return udp.sorted() + tcp.subtracting(udp).sorted()
+    }
+
+    private func peers(_ ipProtocol: Int) -> Set<IPAddress> {
+        var peers: Set<IPAddress> = []
         for family in IPAddress.Family.allCases {
-            for ipProtocol in [IPPROTO_UDP, IPPROTO_TCP] {
-                try? ConnectedSocket.list(family, ipProtocol: UInt16(ipProtocol)) { socket in
-                    if !socket.remote.isUnspecified { peers.insert(socket.remote.withoutZone) }
-                }
+            try? ConnectedSocket.list(family, ipProtocol: UInt16(ipProtocol)) { socket in
+                if !socket.remote.isUnspecified { peers.insert(socket.remote.withoutZone) }
             }
         }
-        return peers.sorted()
+        return peers
     }
 
     /// Returns every address of the namespace.

@@ -40,8 +40,8 @@ package protocol RoutingSource: Sendable {
     /// known, and by default.
     func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds>
 
-    /// Lists the remote addresses of the connected sockets of the host, each once; empty where they are not known, and
-    /// by default.
+    /// Lists the remote addresses of the connected sockets of the host, each once, those of UDP first; empty where they
+    /// are not known, and by default.
     func connectedPeers() -> [IPAddress]
 
     // MARK: What sockets with an address or an interface need
