@@ -174,11 +174,17 @@ extension EvaluationBatch {
     /// What the answers about some targets depend on.
     func dependencies(of targets: Range<Int>) -> RouteDependencies {
         var dependencies = RouteDependencies()
+        var details: Set<QueryDetail> = []
         for target in targets {
-            for index in indices(of: target) { batch.lookups[index].note(in: &dependencies) }
+            for index in indices(of: target) {
+                batch.lookups[index].note(in: &dependencies)
+                if !batch.carriers.isEmpty { details.insert(batch.lookups[index].detail) }
+            }
         }
-        // Few hosts have tunnels, and lookups share what carries them.
-        for carrier in batch.carriers { carrier.lookup.note(in: &dependencies) }
+        // Few hosts have tunnels, and lookups of one detail share what carries them.
+        for carrier in batch.carriers where details.contains(carrier.key.detail) {
+            carrier.lookup.note(in: &dependencies)
+        }
         return dependencies
     }
 
