@@ -24,6 +24,8 @@ struct CarrierLookup {
         let mark: UInt32
         let detail: QueryDetail
         let outer: Outer
+        /// Whether what carries the tunnels around this one is inferred.
+        let infersCarriers: Bool
     }
 
     /// What lookups have in common whose packets enter a tunnel.
@@ -90,7 +92,9 @@ extension CarrierLookup {
             _ options: ReachabilityOptions,
             _ ends: TunnelEnds? = nil
         ) -> CarrierLookup {
-            let key = Key(tunnel: tunnel.index, mark: mark, detail: inner.detail, outer: outer)
+            let key = Key(
+                tunnel: tunnel.index, mark: mark, detail: inner.detail, outer: outer,
+                infersCarriers: inner.infersCarriers)
             var lookup = CandidateLookup(
                 candidate, from: ends?.local, options, inner.detail, boundTo: ends?.link ?? 0,
                 isOuter: ends != nil)

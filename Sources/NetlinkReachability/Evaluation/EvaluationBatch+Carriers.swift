@@ -52,8 +52,14 @@ extension EvaluationBatch {
 
     /// The lookup of the outer packets of a tunnel, if the kernel shows where they go.
     private func carrierIndex(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> Int? {
-        let key = CarrierLookup.Key(tunnel: index, mark: mark, detail: detail, outer: .toRemote)
-        return batch.carrierIndices[key]
+        func find(_ infersCarriers: Bool) -> Int? {
+            batch.carrierIndices[
+                CarrierLookup.Key(
+                    tunnel: index, mark: mark, detail: detail, outer: .toRemote,
+                    infersCarriers: infersCarriers)]
+        }
+        // Only a full lookup infers.
+        return (detail == .full ? find(true) : nil) ?? find(false)
     }
 
     /// What became of the outer packets of a tunnel; `nil` where the kernel does not show where they go.
@@ -138,7 +144,8 @@ extension EvaluationBatch {
             return key.tunnel == facts.index && key.mark == mark && key.detail == .full
         }
         var carriers: [TunnelCarrier] = []
-        for index in all {
+        let inferring = all.filter { batch.carriers[$0].key.infersCarriers }
+        for index in inferring.isEmpty ? all : inferring {
             // Those of both families, and of both halves of IPv4, can be one.
             for carrier in try self.carriers(of: tunnel, index)
             where !carriers.contains(where: carrier.isSame) {

@@ -258,8 +258,10 @@ struct CarrierTests {
         let tunnels = 10..<(10 + UInt32(count))
         for index in tunnels { tunnel(index, "gre\(index)", to: "192.0.2.9") }
         network.apply(.route("0.0.0.0/0", nexthops: tunnels.map { Nexthop(interfaceIndex: $0) }))
-        let known = try network.source.path().carriers.filter { $0.evidence == .remote }
-        #expect(known.count == (count > CarrierLookup.nexthopLimit ? 0 : count))
+        let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        #expect(try target.blockingFlags().contains(.reachable))
+        let isFollowed = network.routing.takeAsked().contains("192.0.2.9")
+        #expect(isFollowed == (count <= CarrierLookup.nexthopLimit))
     }
 
     // MARK: Batches
@@ -288,6 +290,23 @@ struct CarrierTests {
         var addresses: [IPAddress] = []
         batch.dependencies(of: 0..<1).addresses.each { addresses.append($0) }
         #expect(addresses.contains("198.51.100.9"))
+    }
+
+    @Test func `flags do not depend on what a report infers`() throws {
+        try addWires()
+        try route("0.0.0.0/0", 2, via: "192.0.2.254")
+        network.tunnel(4, "tun0", kind: "tun")
+        try route("10.0.0.0/8", 4)
+        network.routing.script { $0.connectedPeers = ["203.0.113.5"] }
+        var batch = EvaluationBatch(network.source.facts)
+        batch.add(.address("10.1.1.1"), ReachabilityOptions(), .flags)
+        batch.add(.address("10.1.1.1"), ReachabilityOptions(), .full)
+        batch.run()
+        for (target, depends) in [(0, false), (1, true)] {
+            var addresses: [IPAddress] = []
+            batch.dependencies(of: target..<(target + 1)).addresses.each { addresses.append($0) }
+            #expect(addresses.contains("203.0.113.5") == depends)
+        }
     }
 
     // MARK: Inferred carriers
@@ -366,6 +385,27 @@ struct CarrierTests {
         let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
         #expect(try target.blockingReport(.brief).carriers == [])
         #expect(network.routing.takeAsked().count == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `a lookup that infers nothing does not hide what another infers`(isFirst: Bool) throws {
+        try addFullTunnel()
+        tunnel(5, "gre5", to: "10.9.4.9")
+        try route("10.0.0.0/8", 5, table: 51_820)
+        try route("10.9.4.9/32", 4, table: 51_820)
+        var batch = EvaluationBatch(network.source.facts)
+        func addBound() {
+            var query = RouteQuery(destination: IPAddress(10, 1, 1, 2), outputInterface: 5)
+            query.wantsEntry = true
+            batch.add(.address(IPAddress(10, 1, 1, 2)), query, boundTo: "gre5", infersCarriers: false)
+        }
+        if isFirst { addBound() }
+        let place = batch.count
+        batch.add(.address("10.1.1.1"), ReachabilityOptions(), .full)
+        if !isFirst { addBound() }
+        batch.run()
+        let report = try batch.report(place, on: .address("10.1.1.1"), ReachabilityOptions())
+        #expect(report.carriers.map(\.evidence) == [.remote, .rule])
     }
 
     // MARK: Failures
