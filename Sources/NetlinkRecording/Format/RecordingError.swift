@@ -65,7 +65,17 @@ extension RecordingError {
 
 extension RecordingError: CustomStringConvertible {
     /// The file, the position and the cause, in one line.
-    package var description: String { "\(place): \(reason)" }
+    package var description: String { "\(place): \(reason)" + (isForeign ? Self.known : "") }
+
+    /// Whether nothing of the file could be read: it can be another one.
+    private var isForeign: Bool {
+        switch reason {
+        case .length, .cut: offset == 0
+        default: false
+        }
+    }
+
+    private static let known = ": give a recording of netflags record, rtmon or an nlmon device"
 
     /// The file, and the position if the cause is there.
     fileprivate var place: String {

@@ -118,7 +118,7 @@ struct ChangeWords {
         }
         let text = try take("the number after \(what)")
         guard let number = Number(changeText: text[...]) else {
-            throw .unknown("\"\(text)\" after \(what) is not a number in its range")
+            throw .unknown("\"\(text)\" after \(what) is not a number from \(Number.min) to \(Number.max)")
         }
         return number
     }
