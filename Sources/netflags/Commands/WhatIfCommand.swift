@@ -94,6 +94,7 @@ struct WhatIf: NetflagsCommand {
         ) { instant, routing, buffer in
             var format = format
             format.recording = instant.operand
+            try routing.checkIsKnown()
             return file.check(try NetworkState(routing).applying(changes).source, format, to: &buffer)
         }
     }
@@ -178,6 +179,7 @@ struct WhatIf: NetflagsCommand {
         return try recordings.forEach(
             isJSON: json, finding: "differ", writeError: DifferenceFormat.writeJSON
         ) { instant, routing, buffer in
+            try routing.checkIsKnown()
             let comparison = try comparison(NetworkState(routing))
             guard recordings.isNamed else { return try print(comparison, instant.operand) }
             let (questions, omitted) = comparison.questions(named, options)
@@ -206,6 +208,13 @@ struct WhatIf: NetflagsCommand {
                 "\(remotes.count - limit) more ends of connections were not compared: give them as targets")
         }
         return servers + remotes.prefix(limit).filter { !servers.contains($0) }
+    }
+}
+
+extension RecordedRouting {
+    /// Throws where the recording has no interfaces at its instant: a change would be refused for another reason.
+    fileprivate func checkIsKnown() throws(ReachabilityError) {
+        _ = try base
     }
 }
 

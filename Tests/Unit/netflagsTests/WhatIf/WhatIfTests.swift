@@ -14,6 +14,21 @@ struct WhatIfTests {
         try NetflagsProcess.run(["what-if", "--replay", Night.path] + arguments)
     }
 
+    /// It said that there is no such interface.
+    @Test func `a time that is not recorded is the error of a change, too`() throws {
+        let result = try NetflagsProcess.run(
+            "what-if", "--replay", Night.path, "--at", "2020-01-01T00:00:00Z", "carrier eth0 off", "--",
+            "default")
+        #expect(result.status == 2)
+        #expect(result.errors.contains("this time is not recorded"), "\(result.errors)")
+    }
+
+    @Test func `a number out of range has its range in the message`() throws {
+        let result = try NetflagsProcess.run("what-if", "link set eth0 mtu abc")
+        #expect(result.status == 64)
+        #expect(result.errors.contains("is not a number from 0 to 4294967295"), "\(result.errors)")
+    }
+
     @Test func `what the kernel does by itself comes first, then the targets as diff prints them`() throws {
         let result = try Self.whatIf("link set eth0 down", "--", "default", "198.51.100.20")
         #expect(result.status == 1)
