@@ -112,8 +112,19 @@ enum CommandLineRunner {
         let isRoot = arguments.isEmpty || name == "help"
         printError("see netflags \(isRoot ? "" : "\(name ?? "check") ")--help")
         if let note = note(onOptionIn: message) { printError(note) }
+        if message.contains("nexpected argument"), let note = name.flatMap({ operandNotes[$0] }) {
+            printError(note)
+        }
         return .usage
     }
+
+    /// What commands take that have no list of targets.
+    private static let operandNotes = [
+        "path": "path is the default path: netflags check TARGET asks about a target",
+        "sockets": "sockets lists all connected sockets: its options select some",
+        "doctor": "doctor is about this host, and takes nothing but options",
+        "record": "record takes one file, or with --keep one directory",
+    ]
 
     /// The commands that have the option which another command does not know; `nil` where there is none.
     private static func note(onOptionIn message: String) -> String? {

@@ -142,6 +142,8 @@ struct CommandLineTests {
             (["a\u{FFFD}"], "UTF-8"),
             (["--interface"], "--interface"), (["--format", "xml", "a"], "xml"),
             (["--json", "--format", "prometheus", "a"], "exclude each other"), (["doctor", "x"], "x"),
+            (["path", "default"], "netflags check TARGET"), (["sockets", "::1"], "its options select some"),
+            (["record", "a", "b"], "one file"),
             (["--generate-completion-script", "csh"], "'csh'. Please use"),
         ]
     )
