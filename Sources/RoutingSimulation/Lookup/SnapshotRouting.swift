@@ -92,15 +92,17 @@ extension SnapshotRouting: RoutingSource {
 
     /// The route of an IPv4 address that no route leads to from a bound socket.
     ///
-    /// `ip_route_output_key_hash_rcu` takes it to be on the link, except in a VRF.
+    /// `ip_route_output_key_hash_rcu` takes it to be on the link, except in a VRF, and selects a source that is valid
+    /// there.
     private func linkChoice(for query: RouteQuery) -> RouteAnswer? {
         guard query.destination.family == .v4, !query.destination.isIPv4Group,
             let link = snapshot.links[query.outputInterface], link.flags.contains(.up),
             snapshot.vrf(ofInterface: link.index) == nil,
             let destination = IPPrefix(query.destination, length: 32)
         else { return nil }
+        let source = snapshot.ipv4Source(near: nil, scope: .link, through: link.index) ?? .anyV4
         return .route(Route(destination: destination, nexthops: [Nexthop(interfaceIndex: link.index)]))
-            .with { $0.source = query.source }
+            .with { $0.source = query.source ?? source }
     }
 
     /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
