@@ -42,14 +42,11 @@ public struct NetworkMetering: Sendable {
     /// No costs are known: only cellular interfaces are expensive, and none is constrained.
     public static let unmetered = NetworkMetering { _ in .free }
 
-    /// Returns the path with the costs of its interfaces.
-    func applied(to path: NetworkPath) -> NetworkPath {
-        let interfaces = path.usedInterfaces + path.carriers.compactMap(\.interface)
-        let cost = interfaces.reduce(into: Cost.free) { $0.formUnion(self.cost($1)) }
-        guard !cost.isEmpty else { return path }
-        var path = path
-        if cost.contains(.expensive) { path.isExpensive = true }
-        if cost.contains(.constrained) { path.isConstrained = true }
-        return path
+    /// What interfaces cost together.
+    func cost(of interfaces: [NetworkInterface]) -> Cost {
+        interfaces.reduce(into: .free) { cost, interface in
+            cost.formUnion(self.cost(interface))
+            if interface.type == .cellular { cost.insert(.expensive) }
+        }
     }
 }

@@ -4,8 +4,8 @@ extension PathAnswer: ObservableQuery {
     static let evaluation = QueryEvaluation(QueryKind(PathAnswer.self))
 }
 
-extension PathVerdictQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(PathVerdictQuery.self))
+extension PathQuery: ObservableQuery {
+    static let evaluation = QueryEvaluation(QueryKind(PathQuery.self))
 }
 
 extension NetworkQuery<NetworkPath> {
@@ -30,8 +30,9 @@ extension NetworkQuery<NetworkPath> {
         options: ReachabilityOptions = ReachabilityOptions(),
         metering: NetworkMetering = .unmetered
     ) -> Self {
-        let query = PathQuery(required: required, prohibited: prohibited, options: options)
-        return Self(PathAnswer(query: PathVerdictQuery(query: query, metering: metering)))
+        let query = PathQuery(
+            required: required, prohibited: prohibited, options: options, metering: metering)
+        return Self(PathAnswer(query: query))
     }
 }
 
@@ -41,6 +42,6 @@ extension NetworkQuery<PathVerdict> {
         options: ReachabilityOptions,
         metering: NetworkMetering = .unmetered
     ) -> Self {
-        Self(PathVerdictQuery(query: PathQuery(options: options), metering: metering))
+        Self(PathQuery(options: options, metering: metering))
     }
 }

@@ -115,10 +115,12 @@ extension PathQuery {
         for exit in used {
             carriers += try batch.carriers(ofInterface: exit.interface.index, options.mark)
         }
+        let interfaces = used.map(\.interface).withoutRepeats()
+        let cost = metering.cost(of: interfaces + carriers.compactMap(\.interface))
         let path = NetworkPath(
             status: NetworkPath.Status(flags),
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
-            usedInterfaces: used.map(\.interface).withoutRepeats(),
+            usedInterfaces: interfaces,
             usedGateways: used.compactMap { exit in
                 exit.gateway.map {
                     Neighbour.Key(interfaceIndex: exit.interface.index, address: $0)
@@ -129,9 +131,8 @@ extension PathQuery {
             supportsIPv4: rank > 0 && paths[0].rank == rank,
             supportsIPv6: rank > 0 && paths[1].rank == rank,
             reachesNameserver: try reachesNameserver(next..<entries.upperBound, &batch, isUsable: rank > 0),
-            isExpensive: (used.map(\.interface) + carriers.compactMap(\.interface)).contains {
-                $0.type == .cellular
-            },
+            isExpensive: cost.contains(.expensive),
+            isConstrained: cost.contains(.constrained),
             carriers: carriers.withoutRepeats(),
             flags: flags
         )

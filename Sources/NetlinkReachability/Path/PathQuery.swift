@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The query for the default path of a socket, through interfaces of some types.
-struct PathQuery: MonitorQuery, Hashable {
+/// The query for the default path of a socket, through interfaces of some types, with its reason.
+struct PathQuery: MonitorQuery {
     /// The only type of interface that the path can take; `nil` for any.
     var required: NetworkInterface.InterfaceType?
     /// The types that the path must not take.
     var prohibited: Set<NetworkInterface.InterfaceType> = []
     /// The socket.
     var options = ReachabilityOptions()
+    /// What the interfaces cost.
+    var metering = NetworkMetering.unmetered
 
     var description: String { "default path" }
 
@@ -28,32 +30,9 @@ struct PathQuery: MonitorQuery, Hashable {
     func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { one.path == other.path }
 }
 
-/// The query for the default path with the costs of its interfaces and its reason.
-struct PathVerdictQuery: MonitorQuery {
-    let query: PathQuery
-    let metering: NetworkMetering
-
-    var description: String { query.description }
-
-    var readsNameservers: Bool { query.readsNameservers }
-
-    func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { query.areSame(one, other) }
-
-    func plan(_ batch: inout EvaluationBatch) { query.plan(&batch) }
-
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> PathVerdict {
-        var verdict = try query.answer(from: &batch, entries)
-        verdict.path = metering.applied(to: verdict.path)
-        return verdict
-    }
-}
-
 /// The query for the default path without its reason.
 struct PathAnswer: MonitorQuery {
-    let query: PathVerdictQuery
+    let query: PathQuery
 
     var description: String { query.description }
 

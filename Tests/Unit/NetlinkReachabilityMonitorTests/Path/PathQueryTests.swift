@@ -39,10 +39,7 @@ struct PathQueryTests {
     }
 
     @Test func `a required interface type without a default route has no path`() throws {
-        let verdict = try NetworkQuery(
-            PathVerdictQuery(query: PathQuery(required: .other), metering: .unmetered)
-        )
-        .answer(from: network.source.facts)
+        let verdict = try NetworkQuery(PathQuery(required: .other)).answer(from: network.source.facts)
         #expect(verdict.path.status == .unsatisfied)
         #expect(verdict.path.names == [])
         #expect(verdict.path.gateways == [])

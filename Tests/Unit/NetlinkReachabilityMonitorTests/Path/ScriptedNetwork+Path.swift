@@ -8,7 +8,7 @@ import RoutingModel
 extension ScriptedNetwork {
     /// Finds the path once.
     func path(_ question: PathQuery = PathQuery()) throws -> NetworkPath {
-        try NetworkQuery(PathVerdictQuery(query: question, metering: .unmetered)).answer(from: source.facts)
+        try NetworkQuery(question).answer(from: source.facts)
             .path
     }
 }

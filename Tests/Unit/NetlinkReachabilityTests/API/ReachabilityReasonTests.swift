@@ -57,8 +57,7 @@ struct ReachabilityReasonTests {
         )
         return [
             try reachability(.address(remote), host, options: fromLoopback).blockingReport().reason,
-            try NetworkQuery(PathVerdictQuery(query: PathQuery(required: .wifi), metering: .unmetered))
-                .answer(from: source.facts).reason,
+            try NetworkQuery(PathQuery(required: .wifi)).answer(from: source.facts).reason,
             try reachability(.address(address("fe80::1")), network).blockingReport().reason,
             try reachability(.address(address("fe80::1%nosuch")), network).blockingReport().reason,
             try reachability(.pair(local: gateway, remote: remote), network).blockingReport().reason,
