@@ -33,12 +33,12 @@ struct LifetimeSchedule {
     }
 
     /// Takes the lifetime of a message of a dump, or of a notification.
-    mutating func note(_ message: NetlinkMessage, at now: ContinuousClock.Instant) {
+    mutating func note(_ message: NetlinkMessage, at now: @autoclosure () -> ContinuousClock.Instant) {
         guard message.mayHaveLifetime, case .route(let route, _)? = message.change, route.mayBeProlonged,
             let rest = route.expires, rest > 0
         else { return }
         // A tick is 1/100 s.
-        let new = now + .milliseconds(10 * Int(rest))
+        let new = now() + .milliseconds(10 * Int(rest))
         end = end.map { min($0, new) } ?? new
     }
 

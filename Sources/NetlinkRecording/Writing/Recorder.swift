@@ -92,7 +92,7 @@ package struct Recorder: ~Copyable {
             if case .missing = tables[index].state { continue }
             tables[index].state = .changing
         }
-        for table in tables {
+        for table in tables where table.table == .routes && table.family == .v6 {
             table.forEachMessage { lifetimes.note($0, at: .now) }
         }
         lifetimes.dumpEnded(bytes: tables.reduce(0) { $0 + $1.messages.count }, at: .now)
