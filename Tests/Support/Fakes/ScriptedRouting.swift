@@ -37,6 +37,8 @@ package final class ScriptedRouting: RoutingSource {
         package var connections: [IPAddress: ConnectOutcome] = [:]
         /// The remote addresses of connected sockets.
         package var connectedPeers: [IPAddress] = []
+        /// The hardware addresses of neighbours; `nil` if none are known.
+        package var hardwareAddresses: [Neighbour.Key: [UInt8]]?
         /// The nexthop and source that a packet gets, by destination.
         package var choices: [IPAddress: Answer]
         package var interfaces: [InterfaceFacts]
@@ -211,6 +213,10 @@ package final class ScriptedRouting: RoutingSource {
 
     package func connectedPeers() -> [IPAddress] {
         state.withLock { $0.script.connectedPeers }
+    }
+
+    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
+        state.withLock { $0.script.hardwareAddresses }
     }
 
     package func links() throws(ReachabilityError) -> [Link] {

@@ -25,4 +25,11 @@ struct LinkTests {
         // Most changes are accepted.
         #expect(run.count("refused") < count, "\(run.output)")
     }
+
+    /// A network that once found a mistake: of a vxlan on the loopback interface, whose outer packets have no source.
+    @Test(arguments: [20_261_579]) func `a network that is kept answers the same`(seed: UInt64) throws {
+        let run = try ProbeRun("links 60 \(seed)")
+        #expect(run.status == 0, "\(run.output)")
+        #expect(run.count("agreed") == 60, "\(run.output)")
+    }
 }

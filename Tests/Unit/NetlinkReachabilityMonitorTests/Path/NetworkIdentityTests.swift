@@ -30,4 +30,27 @@ struct NetworkIdentityTests {
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
         #expect(try network.source.identity(of: network.source.path()) == nil)
     }
+
+    /// It had the gateways of interfaces that packets do not take, too.
+    @Test func `a gateway counts where packets take it`() throws {
+        let network = ScriptedNetwork()
+        for (index, metric) in [(2, 100), (3, 200)] as [(UInt32, UInt32)] {
+            network.wire(index, "eth\(index)")
+            network.setDefault(.defaultRoute(index, via: "192.0.2.25\(index)", metric: metric))
+        }
+        network.routing.script { script in
+            script.hardwareAddresses = [:]
+            for interface in [2, 3] as [UInt32] {
+                for (gateway, bytes) in [
+                    (IPAddress(192, 0, 2, 252), one), (IPAddress(192, 0, 2, 253), other),
+                ] {
+                    let key = Neighbour.Key(interfaceIndex: interface, address: gateway)
+                    script.hardwareAddresses?[key] = bytes
+                }
+            }
+        }
+        let path = try network.source.path()
+        #expect(path.gateways.count == 2)
+        #expect(try network.source.identity(of: path)?.gateways == [one])
+    }
 }
