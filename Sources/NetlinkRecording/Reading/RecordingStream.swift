@@ -49,21 +49,23 @@ package struct RecordingStream: ~Copyable {
 
     /// Opens a file or a directory; pauses before it reads a directory again.
     init(path: String, from start: Recording.Time? = nil, pause: () -> Void) throws(RecordingError) {
-        var opening = ClockReading.now
-        var directory = try Self.directory(path)
-        // What is written later is not needed to know the time until then.
-        var writer = directory?.writer ?? Self.writer(path)
-        var found = try Self.position(path, directory, from: start)
-        for _ in 0..<Self.attempts where !found.isWhole && directory?.isFresh ?? false {
-            pause()
-            opening = .now
-            directory = try Self.directory(path)
-            writer = directory?.writer ?? Self.writer(path)
-            found = try Self.position(path, directory, from: start)
+        var attempts = Self.attempts
+        while true {
+            let opening = ClockReading.now
+            let directory = try Self.directory(path)
+            // What is written later is not needed to know the time until then.
+            let writer = directory?.writer ?? Self.writer(path)
+            let found = try Self.position(path, directory, from: start)
+            if !found.isWhole, directory?.isFresh ?? false, attempts > 0 {
+                attempts -= 1
+                pause()
+                continue
+            }
+            try self.init(path, directory, at: found.position)
+            isBeingWritten = writer.isTaken
+            if writer.isCurrent { self.opening = opening }
+            return
         }
-        try self.init(path, directory, at: found.position)
-        isBeingWritten = writer.isTaken
-        if writer.isCurrent { self.opening = opening }
     }
 
     /// What a recorder says of a file.

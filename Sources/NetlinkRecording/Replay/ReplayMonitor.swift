@@ -81,7 +81,7 @@ struct ReplayMonitor<Value: Sendable> {
     ///
     /// - Parameter written: Up to when nothing but the entries has happened; `nil` for the time of the last one.
     /// - Throws: The damage of a recording without a complete dump.
-    mutating func finish(writtenUntil written: Recording.Time? = nil) throws(RecordingError) {
+    mutating func finish(writtenUntil written: Recording.Time?) throws(RecordingError) {
         if let end = span.end, isOver { return self.end(at: end) }
         try replay.checkBegin()
         replay.endUnmarkedDump()

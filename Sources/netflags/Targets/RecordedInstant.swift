@@ -28,7 +28,7 @@ struct RecordedInstant: Hashable {
         let routing = try recording.routing(at: time?.time(after: day), notingOriginsSince: origins)
         routing.damage.forEach(report)
         if let end = routing.endBeforeInstant {
-            printError("\(operand == "-" ? "stdin" : operand) ends at \(end): the answer is that of its end")
+            printError("\(LineFile(operand).name) ends at \(end): the answer is that of its end")
         }
         return routing
     }
