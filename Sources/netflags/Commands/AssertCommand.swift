@@ -47,10 +47,7 @@ struct Assert: NetflagsCommand {
         let format = AssertFormat(file: file.name, isJSON: json)
         if always, let recording { return try checkAlways(file, recording.operand, format) }
         let source = try recording?.source() ?? .kernel
-        var buffer = ByteBuffer()
-        let status = file.check(source, format, to: &buffer)
-        try Output.standard.deliver(&buffer)
-        return status
+        return try Output.standard.deliver { file.check(source, format, to: &$0) }
     }
 
     private func checkAlways(

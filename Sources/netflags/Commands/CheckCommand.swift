@@ -65,10 +65,7 @@ struct CheckSettings: ParsableArguments {
 
     func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
         var query = try resolution.query(targets, socket)
-        if json, let format, format != .json {
-            throw UsageError("--json and --format \(format.rawValue) exclude each other: give one")
-        }
-        query.format = json ? .json : format ?? .text
+        query.format = try .chosen(format, json: json)
         guard !explain || query.format != .prometheus else {
             throw UsageError("metrics cannot hold an explanation: leave out --explain")
         }

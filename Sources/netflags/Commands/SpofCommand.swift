@@ -41,10 +41,7 @@ struct Spof: TargetListCommand {
     mutating func append(_ more: [String]) { named.targets += more }
 
     func perform() throws -> ExitStatus {
-        if json, let format, format != .json {
-            throw UsageError("--json and --format \(format.rawValue) exclude each other: give one")
-        }
-        let format = json ? .json : format ?? .text
+        let format = try TargetQuery.Format.chosen(format, json: json)
         let options = try socket.options(isReplay: true)
         let targets = try named.parsed(options)
         let recordings = try recorded.list()
@@ -52,10 +49,7 @@ struct Spof: TargetListCommand {
             throw UsageError("--format prometheus is for one host: give one recording, or none")
         }
         guard let recordings else {
-            var buffer = ByteBuffer()
-            let status = search(try .live(), targets, options, format, nil, to: &buffer)
-            try Output.standard.deliver(&buffer)
-            return status
+            return try Output.standard.deliver { search(try .live(), targets, options, format, nil, to: &$0) }
         }
         return try recordings.forEach(
             isJSON: format == .json, finding: "are cut off, or would be by one loss",

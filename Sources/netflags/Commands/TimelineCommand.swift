@@ -27,7 +27,7 @@ struct TimelineCommand: TargetListCommand {
     )
 
     /// The format of the output.
-    enum Format: String, CaseIterable {
+    enum Format: String, CaseIterable, OutputFormat {
         case text
         case json
         case prometheus
@@ -101,10 +101,7 @@ struct TimelineCommand: TargetListCommand {
     }
 
     private func checkedFormat() throws(UsageError) -> Format {
-        if json, let format, format != .json {
-            throw UsageError("--json and --format \(format.rawValue) exclude each other: give one")
-        }
-        let format = json ? .json : format ?? .text
+        let format = try Format.chosen(format, json: json)
         guard format == .text || svg != "-" else {
             throw UsageError("stdout is either \(format.rawValue) or a picture: give a file for --svg")
         }
@@ -141,7 +138,7 @@ struct TimelineCommand: TargetListCommand {
     private func write(_ timeline: Timeline, as format: Format) throws -> ExitStatus {
         if let svg {
             var buffer = ByteBuffer()
-            TimelinePicture(timeline, source: recording == "-" ? "stdin" : recording).write(to: &buffer)
+            TimelinePicture(timeline, source: LineFile(recording).name).write(to: &buffer)
             try OutputFile.write(&buffer, to: svg)
         }
         switch format {

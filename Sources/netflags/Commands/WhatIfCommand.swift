@@ -84,10 +84,9 @@ struct WhatIf: NetflagsCommand {
         let file = try ExpectationFile(expectations, isReplay: true)
         let format = AssertFormat(file: file.name, isJSON: json)
         guard let recordings else {
-            var buffer = ByteBuffer()
-            let status = file.check(try NetworkState.live().applying(changes).source, format, to: &buffer)
-            try Output.standard.deliver(&buffer)
-            return status
+            return try Output.standard.deliver {
+                file.check(try NetworkState.live().applying(changes).source, format, to: &$0)
+            }
         }
         return try recordings.forEach(
             isJSON: json, finding: "do not meet the expectations", writeError: AssertFormat.writeJSON

@@ -17,6 +17,9 @@ import NetlinkReachability
             monitor = try? ManagerMonitor(waitingAtMost: limit)
         }
 
+        /// What they say; nothing where they cannot be asked.
+        private var facts: ManagerFacts { monitor?.facts ?? ManagerFacts() }
+
         /// The costs that they say.
         var metering: NetworkMetering { monitor?.metering ?? .unmetered }
 
@@ -24,7 +27,7 @@ import NetlinkReachability
         ///
         /// - Returns: Labels and values.
         func lines(about path: NetworkPath) -> [(label: String, value: String)] {
-            guard let facts = monitor?.facts else { return [] }
+            let facts = facts
             return path.usedInterfaces.flatMap { used in
                 let interface = facts[used]
                 return [
@@ -57,9 +60,9 @@ import NetlinkReachability
 
         /// Writes the member `managers`: what they say about the interfaces of a path that packets take.
         func writeMember(about path: NetworkPath?, to json: inout ByteBuffer) {
-            let facts = monitor?.facts
+            let facts = facts
             json.member("managers", objects: path?.usedInterfaces ?? []) { used, json in
-                let interface = facts?[used] ?? ManagerFacts()[used]
+                let interface = facts[used]
                 json.member("interface", used.name)
                 json.fact("metered", interface.metering, \.rawValue)
                 json.fact("connectivity", interface.connectivity, \.rawValue)
@@ -73,8 +76,9 @@ import NetlinkReachability
 
         /// The state of each manager, for `doctor`.
         var states: [(label: String, value: String, answers: Bool)] {
-            ManagerName.allCases.map { name in
-                let state = (monitor?.facts ?? ManagerFacts()).state(of: name)
+            let facts = facts
+            return ManagerName.allCases.map { name in
+                let state = facts.state(of: name)
                 let answers = if case .answers = state { true } else { false }
                 return (name.rawValue, state.description, answers)
             }

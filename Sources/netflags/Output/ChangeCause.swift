@@ -8,7 +8,7 @@ import RoutingSimulation
 /// An event that changed the answer of a target, or a statement about the recording.
 struct ChangeCause: Hashable {
     /// What kind of thing changed.
-    enum Symbol: Int, CaseIterable {
+    enum Symbol: Int {
         case link, address, route, rule, other, recording
     }
 

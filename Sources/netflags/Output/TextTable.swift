@@ -86,25 +86,26 @@ struct TextTable {
             }
             let last = cells[row.cells - 1]
             let content = text.bytes[start..<last.end]
-            if row.isWhole, let lineWidth, indentation + last.columns > lineWidth {
-                if lineWidth - indentation < Self.narrowestCell {
-                    buffer.append(line, cutTo: lineWidth)
-                    buffer.append("\n")
-                    line.removeAll()
-                    (indentation, gap) = (Self.margin, Self.margin)
-                }
-                line.append(spaces: gap)
+            // A row that is whole is wrapped, and any other one is cut.
+            let wrapping =
+                row.isWhole ? lineWidth.flatMap { indentation + last.columns > $0 ? $0 : nil } : nil
+            if let wrapping, wrapping - indentation < Self.narrowestCell {
+                buffer.append(line, cutTo: wrapping)
+                buffer.append("\n")
+                line.removeAll()
+                (indentation, gap) = (Self.margin, Self.margin)
+            }
+            line.append(spaces: gap)
+            if let wrapping {
                 line.append(
-                    words: String(decoding: content, as: UTF8.self), from: indentation, wrappedAt: lineWidth)
-                buffer.append(bytes: line.bytes)
+                    words: String(decoding: content, as: UTF8.self), from: indentation, wrappedAt: wrapping)
             } else {
-                line.append(spaces: gap)
                 line.append(bytes: content)
-                if let lineWidth, !row.isWhole {
-                    buffer.append(line, cutTo: lineWidth)
-                } else {
-                    buffer.append(bytes: line.bytes)
-                }
+            }
+            if let lineWidth, !row.isWhole {
+                buffer.append(line, cutTo: lineWidth)
+            } else {
+                buffer.append(bytes: line.bytes)
             }
             buffer.append("\n")
             buffer.append(bytes: text.bytes[last.end..<row.end])

@@ -64,10 +64,13 @@ func endByClosedPipe() -> Never {
 
 extension Output {
     /// Writes what the body appends.
-    func deliver(_ body: (inout ByteBuffer) throws -> Void) throws {
+    ///
+    /// - Returns: What the body returns.
+    func deliver<Result>(_ body: (inout ByteBuffer) throws -> Result) throws -> Result {
         var buffer = ByteBuffer()
-        try body(&buffer)
+        let result = try body(&buffer)
         try deliver(&buffer)
+        return result
     }
 }
 
