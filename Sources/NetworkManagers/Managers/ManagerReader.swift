@@ -2,7 +2,7 @@
 
 /// What one manager said when it was asked.
 struct ManagerReading {
-    var state = ManagerFacts.State.pending
+    var state: ManagerFacts.State
     var interfaces: [UInt32: ManagedInterface] = [:]
 
     init(_ state: ManagerFacts.State) {

@@ -10,17 +10,16 @@
         static func of(
             _ name: ManagerName, _ bus: SystemBus?, _ host: HostInterfaces
         ) throws(ManagerError) -> ManagerReading {
-            let failure: ManagerError
             do throws(ManagerError) {
                 switch name {
-                case .networkManager: throw ManagerError(number: ENOTCONN)
+                case .networkManager: break
                 case .networkd: return try NetworkdReader.read(host)
                 case .resolved: return try ResolvedReader.read(host)
                 }
             } catch {
-                failure = error
+                guard bus != nil, error.state == .absent else { throw error }
             }
-            guard let bus, failure.state == .absent else { throw failure }
+            guard let bus else { throw ManagerError(number: ENOTCONN) }
             switch name {
             case .networkManager:
                 let objects = try bus.call(
@@ -36,7 +35,7 @@
                     of: try Varlink.decode(NetworkdReader.Description.self, bytes), host)
             case .resolved:
                 // Its properties have indices alone, which a container with the host's bus would take for its own.
-                guard access(ResolvedReader.folder, F_OK) == 0 else { throw failure }
+                guard access(ResolvedReader.folder, F_OK) == 0 else { throw ManagerError(number: ENOENT) }
                 let properties = try bus.call(
                     ResolvedReader.busName, "/org/freedesktop/resolve1", "org.freedesktop.DBus.Properties",
                     "GetAll",

@@ -89,29 +89,29 @@ enum NetworkdReader {
     /// What a description says about the interfaces that systemd-networkd manages.
     static func reading(of description: Description, _ host: HostInterfaces) -> ManagerReading {
         var reading = ManagerReading(.answers(version: nil))
-        for link in description.interfaces ?? [] where link.file != nil {
-            guard
+        for link in description.interfaces ?? [] {
+            guard let file = link.file,
                 let index = host.index(
                     name: link.name, index: link.index, hardwareAddress: link.hardwareAddress ?? [])
             else { continue }
-            reading.update(index, link.name) { read(link, &$0) }
+            reading.update(index, link.name) { read(link, file, &$0) }
         }
         return reading
     }
 
-    private static func read(_ link: Description.Interface, _ interface: inout ManagedInterface) {
-        if let file = link.file {
-            interface.connection = .known(
-                ManagedInterface.Connection(
-                    name: file, uuid: nil, ssid: link.ssid.map { Array($0.utf8) }),
-                .networkd)
-        }
+    private static func read(
+        _ link: Description.Interface, _ file: String, _ interface: inout ManagedInterface
+    ) {
+        interface.connection = .known(
+            ManagedInterface.Connection(name: file, uuid: nil, ssid: link.ssid.map { Array($0.utf8) }),
+            .networkd)
         interface.captivePortal = ManagerFact(link.captivePortal, .networkd)
         interface.nameservers = .known(
             (link.servers ?? []).compactMap { IPAddress(bytes: $0.address) }, .networkd)
-        let route = (link.routeDomains ?? []).map { "~\($0.domain)" }
-        interface.domains = .known(
-            [ManagedInterface.Domain](texts: (link.searchDomains ?? []).map(\.domain) + route), .networkd)
+        let domains =
+            (link.searchDomains ?? []).map { ManagedInterface.Domain(name: $0.domain, isRouteOnly: false) }
+            + (link.routeDomains ?? []).map { ManagedInterface.Domain(name: $0.domain, isRouteOnly: true) }
+        interface.domains = .known(domains, .networkd)
         interface.nat64Prefixes = ManagerFact(
             link.discovery?.nat64?.compactMap { prefix in
                 (prefix.prefix.flatMap { IPAddress(bytes: $0) }).flatMap {

@@ -14,13 +14,19 @@ enum Varlink {
 
     /// An answer: parameters, or the name of an error.
     private struct Reply<Parameters: Decodable>: Decodable {
+        private enum CodingKeys: CodingKey {
+            case parameters, error
+        }
+
         var parameters: Parameters?
         var error: String?
-    }
 
-    /// An error has parameters of its own.
-    private struct Failure: Decodable {
-        var error: String?
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            error = try values.decodeIfPresent(String.self, forKey: .error)
+            // An error has parameters of its own.
+            if error == nil { parameters = try values.decodeIfPresent(Parameters.self, forKey: .parameters) }
+        }
     }
 
     /// Calls a method without parameters.
@@ -43,13 +49,9 @@ enum Varlink {
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             throw ManagerError(number: errno)
         }
-        let bytes = try answer(descriptor, deadline)
-        if let name = (try? decode(Failure.self, bytes))?.error {
-            throw ManagerError(number: EBADMSG, name: name, message: name)
-        }
-        guard let parameters = try decode(Reply<Parameters>.self, bytes).parameters else {
-            throw ManagerError(number: EBADMSG)
-        }
+        let reply = try decode(Reply<Parameters>.self, try answer(descriptor, deadline))
+        if let name = reply.error { throw ManagerError(number: EBADMSG, name: name, message: name) }
+        guard let parameters = reply.parameters else { throw ManagerError(number: EBADMSG) }
         return parameters
     }
 

@@ -43,11 +43,9 @@ struct NetworkdReaderTests {
         #expect(NetworkdReader.reading(of: description, host).interfaces.isEmpty)
     }
 
-    @Test(arguments: [#", "HardwareAddress": [2,0,0,0,0,2]"#, #", "Index": 3"#])
+    @Test(arguments: [#""Index": 2, "HardwareAddress": [2,0,0,0,0,2]"#, #""Index": 3"#])
     func `an interface of another namespace is left out`(other: String) throws {
-        // Of two members with the same name the first one counts, so that the index comes before.
-        let text =
-            #"{"Interfaces": [{"Name": "eth0", "NetworkFile": "a"\#(other)\#(other.contains("Index") ? "" : #", "Index": 2"#)}]}"#
+        let text = #"{"Interfaces": [{"Name": "eth0", "NetworkFile": "a", \#(other)}]}"#
         let description = try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8))
         #expect(NetworkdReader.reading(of: description, host).interfaces.isEmpty)
     }
