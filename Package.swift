@@ -384,8 +384,7 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
             name: "benchmarks",
             dependencies: [
                 "CBaseline", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
-                "RoutingModel",
-                "RoutingSimulation",
+                "RoutingModel", "RoutingSimulation", "SystemSupport",
             ],
             path: "Benchmarks/Sources/benchmarks",
             swiftSettings: strict

@@ -3,6 +3,7 @@
 import CBaseline
 import Glibc
 import NetlinkRecording
+import SystemSupport
 
 /// What it costs to find out who asked for a change: the processor time in which events are read and described.
 ///
@@ -32,8 +33,11 @@ struct Requesters {
         }
         let (one, lookup) = (known.median / Double(Self.events), unknown.median - known.median)
         try Row("event of a port that is known, of a processor", one * 1e6, unit: "us").print()
-        try Row("lookup of a port, of a processor", lookup * 1e3, unit: "ms, \(Self.processes) processes")
-            .print()
+        try Row(
+            "lookup of a port, of a processor", lookup * 1e3,
+            unit: "ms, \(RunningProcess.all().count) processes"
+        )
+        .print()
     }
 
     /// The processor time in which the events of two changes are read, in seconds.
@@ -49,18 +53,5 @@ struct Requesters {
             throw Failure("two changes on request had \(requests.count) events")
         }
         return time
-    }
-
-    /// How many processes `/proc` shows.
-    private static var processes: Int {
-        guard let folder = opendir("/proc") else { return 0 }
-        defer { closedir(folder) }
-        var count = 0
-        while let entry = readdir(folder) {
-            if (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(UInt8(bitPattern: entry.pointee.d_name.0)) {
-                count += 1
-            }
-        }
-        return count
     }
 }
