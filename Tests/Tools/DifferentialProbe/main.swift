@@ -6,7 +6,7 @@
 //     DifferentialProbe witness TRIPLES [SEED [TRIPLES-PER-NETWORK]]
 //     DifferentialProbe order SETS [SEED [SETS-PER-NETWORK]]
 //     DifferentialProbe changes CHANGES [SEED]
-//     DifferentialProbe links SETS [SEED]
+//     DifferentialProbe links CHANGES [SEED]
 //
 // The first form compares RTM_GETROUTE with lookups in a snapshot. The second one compares connect(2) on a socket
 // with the flags, and sockets to public addresses with the default path, its interfaces and its gateways. The third
@@ -44,7 +44,7 @@ case "changes":
     var run = ChangeRun(seed: seed, changes: Int(count))
     exit(run.execute())
 case "links":
-    var run = LinkRun(seed: seed, sets: Int(count))
+    var run = LinkRun(seed: seed, changes: Int(count))
     exit(run.execute())
 case "order":
     var run = OrderRun(seed: seed, sets: Int(count), perNetwork: perNetwork)

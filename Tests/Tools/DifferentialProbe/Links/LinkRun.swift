@@ -22,7 +22,7 @@ struct LinkRun {
         .compactMap { IPAddress($0).map { .address($0) } }
 
     let seed: UInt64
-    let sets: Int
+    let changes: Int
     private var agreed = 0
     private var refused = 0
     private var moved = 0
@@ -31,9 +31,9 @@ struct LinkRun {
     private var names = 0
     private var most = 0
 
-    init(seed: UInt64, sets: Int) {
+    init(seed: UInt64, changes: Int) {
         self.seed = seed
-        self.sets = sets
+        self.changes = changes
     }
 
     /// - Returns: The exit status.
@@ -43,7 +43,7 @@ struct LinkRun {
         do {
             try Namespace.prepare()
             var network: UInt64 = 0
-            while agreed < sets, differing == 0, Interruption.signal == nil {
+            while agreed < changes, differing == 0, Interruption.signal == nil {
                 print("network", seed &+ network)
                 if let difference = try run(seed &+ network) {
                     differing += 1
@@ -71,7 +71,7 @@ struct LinkRun {
         try Namespace.renew()
         var generator = LinkGenerator(seed: seed)
         var history: [String] = []
-        for number in 0..<Self.perNetwork where agreed < sets {
+        for number in 0..<Self.perNetwork where agreed < changes {
             let change = generator.change(try Self.interfaces())
             guard try change.run() else {
                 refused += 1

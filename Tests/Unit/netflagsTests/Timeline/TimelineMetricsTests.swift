@@ -73,6 +73,7 @@ struct TimelineMetricsTests {
             return MetricsRules.samples(result.output).filter { $0.name.hasSuffix("_total") }
         }
         let first = try counters(Night.path)
+        #expect(first.first { $0.name == "netflags_losses_total" }?.value == 3)
         #expect(try counters(Night.path) == first)
         let part = try Scratch(Array(try readRecordingFile(Night.path).prefix(12_000)))
         #expect(try counters(part.path) == first)
@@ -153,5 +154,18 @@ struct TimelineMetricsTests {
             let count = MetricsRules.samples(try Self.metrics(format).output).count
             #expect(status == 0 && output == "\(count)\n", "\(output)")
         }
+    }
+
+    /// A clock that was not set made a sample for each minute of decades.
+    @Test func `a span of more than a year has no sample within it`() throws {
+        var output = ByteBuffer()
+        let timeline = Sample.timeline(
+            [Sample.lane("a", [(0, .reachable)], until: 40_000_000)], until: 40_000_000)
+        try TimelineHistory(timeline, host: nil).write { buffer in
+            output.append(bytes: buffer.bytes)
+            buffer.removeAll()
+        }
+        let samples = MetricsRules.samples(String(decoding: output.bytes, as: UTF8.self))
+        #expect(samples.filter { $0.name == "netflags_losses_total" }.count == 2)
     }
 }

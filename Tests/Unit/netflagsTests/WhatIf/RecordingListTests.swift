@@ -15,7 +15,9 @@ struct RecordingListTests {
 
     /// Runs a command in a directory with `hosts/a.rtnl` and `hosts/c`, which are the night as a file and as the
     /// directory of a recorder, `hosts/b.rtnl`, which is another host, and a hidden file.
-    private static func run(_ command: String) -> (output: String, errors: String) {
+    private static func run(
+        _ command: String, after preparation: String = ""
+    ) -> (output: String, errors: String) {
         let programs = NetflagsProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             .joined(separator: "/")
         let result = ShellCommand.run(
@@ -23,6 +25,7 @@ struct RecordingListTests {
             folder=$(mktemp -d) && cd "$folder" && mkdir -p hosts/c empty && : >hosts/.hidden
             cp '\(Night.path)' hosts/a.rtnl && cp '\(Night.path)' hosts/c/netflags-0000000001.rtnl
             cp '\(other)' hosts/b.rtnl
+            \(preparation)
             PATH='\(programs)':$PATH
             \(command) 2>errors; echo "status $?"
             echo ---; cat errors
@@ -49,6 +52,17 @@ struct RecordingListTests {
         #expect(output.hasSuffix("status 2\n"))
         #expect(
             errors == "netflags: 1 of 3 recordings could not be evaluated: see the errors in their rows\n")
+    }
+
+    /// It waited for a writer.
+    @Test func `a pipe in a directory of hosts is left out with a note`() {
+        let (output, errors) = Self.run(
+            "timeout 20 netflags what-if --json --replay-hosts hosts \(Self.ban) -- default",
+            after: "mkfifo hosts/pipe")
+        #expect(
+            Self.rows(output).map { $0["recording"]?.string } == ["hosts/a.rtnl", "hosts/b.rtnl", "hosts/c"])
+        #expect(
+            errors == "netflags: hosts: pipe is not a file or a directory, and is left out\n", "\(errors)")
     }
 
     @Test func `each entry of a directory is the recording of a host, but a hidden one`() {

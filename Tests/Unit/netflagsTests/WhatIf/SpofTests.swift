@@ -165,7 +165,6 @@ struct SpofTests {
         let rows = result.output.split(separator: "\n").filter { $0.hasPrefix("  ") }
         #expect(rows.count == 250)
         // The interface, its carrier, the gateway, 1,001 addresses, the route and the rules that look into its table.
-        #expect(result.output.contains(" more things that it uses were not taken away"), "\(rows.count)")
-        #expect(!result.output.contains(" 0 more things"))
+        #expect(result.output.contains(": 756 more things that it uses were not taken away"))
     }
 }
