@@ -2,10 +2,12 @@
 
 #include "resolver_probe.h"
 
+#include <netinet/in.h>
 #include <resolv.h>
 #include <string.h>
 
-int resolver_probe_servers(struct sockaddr_in6 servers[3]) {
+int resolver_probe_servers(void *memory) {
+    struct sockaddr_in6 *servers = memory;
     struct __res_state state;
     memset(&state, 0, sizeof(state));
     memset(servers, 0, 3 * sizeof(servers[0]));
