@@ -9,47 +9,37 @@ public import Glibc
 ///
 /// The lock is not recursive: a thread that takes it twice deadlocks.
 ///
-/// This type is `Sendable` for the following reasons. `mutex` and `value` are in memory that lives as long as this
-/// object and never moves. Only the two functions below use `value`, and only between locking and unlocking the mutex,
-/// which also orders one use before the next. The initial value is sent, and so are the closures' results, which the
-/// compiler checks as for `Mutex`.
+/// A copy of this value is the same lock, with the same value behind it.
+///
+/// This type is `Sendable` for the following reasons. The mutex and the value are in the memory of one object, which
+/// never moves and lives as long as a copy of this value. Only the two functions below use the value, and only between
+/// locking and unlocking the mutex, which also orders one use before the next. The initial value is sent, and so are
+/// the results of closures, which the compiler checks as for `Mutex`.
 ///
 /// It is usable from inline code: otherwise other modules inline none of its functions, and each closure is a call
 /// through memory, with its types looked up at run time.
 @usableFromInline
-package final class Locked<Value: ~Copyable>: @unchecked Sendable {
+package struct Locked<Value: ~Copyable>: @unchecked Sendable {
     /// One allocation for both: there are many handles, and each has several locks.
-    @usableFromInline let memory: UnsafeMutableRawPointer
-
-    @inlinable var mutex: UnsafeMutablePointer<pthread_mutex_t> {
-        memory.assumingMemoryBound(to: pthread_mutex_t.self)
+    @usableFromInline
+    final class Memory: ManagedBuffer<pthread_mutex_t, Value> {
+        deinit {
+            withUnsafeMutablePointers { mutex, value in
+                _ = value.deinitialize(count: 1)
+                pthread_mutex_destroy(mutex)
+            }
+        }
     }
 
-    @inlinable var value: UnsafeMutablePointer<Value> {
-        (memory + Self.valueOffset).assumingMemoryBound(to: Value.self)
-    }
-
-    /// The offset of the value: the first one behind the mutex that its alignment allows.
-    @inlinable static var valueOffset: Int {
-        let alignment = MemoryLayout<Value>.alignment
-        return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
-    }
+    @usableFromInline let memory: ManagedBuffer<pthread_mutex_t, Value>
 
     /// Protects a value.
     package init(_ value: consuming sending Value) {
-        let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<pthread_mutex_t>.alignment)
-        memory = .allocate(byteCount: Self.valueOffset + MemoryLayout<Value>.size, alignment: alignment)
-        memory.bindMemory(to: pthread_mutex_t.self, capacity: 1).initialize(to: pthread_mutex_t())
+        memory = Memory.create(minimumCapacity: 1) { _ in pthread_mutex_t() }
+        let (mutex, place) = memory.withUnsafeMutablePointers { ($0, $1) }
         let status = pthread_mutex_init(mutex, nil)
         precondition(status == 0, "pthread_mutex_init failed with error \(status)")
-        (memory + Self.valueOffset).bindMemory(to: Value.self, capacity: 1).initialize(to: value)
-    }
-
-    deinit {
-        value.deinitialize(count: 1)
-        pthread_mutex_destroy(mutex)
-        mutex.deinitialize(count: 1)
-        memory.deallocate()
+        place.initialize(to: value)
     }
 
     /// Waits for the lock, and calls a closure with the value.
@@ -57,8 +47,10 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
+        let (mutex, value) = memory.withUnsafeMutablePointers { ($0, $1) }
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        // The pointers do not keep the object alive.
+        defer { withExtendedLifetime(memory) { _ = pthread_mutex_unlock(mutex) } }
         return try body(&value.pointee)
     }
 
@@ -67,8 +59,9 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     package func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
+        let (mutex, value) = memory.withUnsafeMutablePointers { ($0, $1) }
         guard pthread_mutex_trylock(mutex) == 0 else { return nil }
-        defer { pthread_mutex_unlock(mutex) }
+        defer { withExtendedLifetime(memory) { _ = pthread_mutex_unlock(mutex) } }
         return try body(&value.pointee)
     }
 }

@@ -124,8 +124,8 @@ final class CustomResolver: HostResolver {
             }
             pending.withLock { $0.take() }?(result)
         }
-        Self.timers.asyncAfter(deadline: (timeout + Self.grace).deadline) { [weak pending] in
-            guard let completion = pending?.withLock({ $0.take() }) else { return }
+        Self.timers.asyncAfter(deadline: (timeout + Self.grace).deadline) {
+            guard let completion = pending.withLock({ $0.take() }) else { return }
             task.cancel()
             completion(.success(.timedOut))
         }
