@@ -36,24 +36,29 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     private struct Place {
+        let query: ObservedQuery<Value>
         var newest: Outcome?
+        var isDue = false
         /// What the receiver got last.
         var delivered: Outcome?
         var answered: Value?
-        var isDue = false
+
+        func isSame(_ result: Outcome, as other: Outcome?) -> Bool {
+            result.isSame(as: other, query.areSame)
+        }
     }
 
     private struct State {
         /// `nil` after the end.
         var receiver: Receiver?
-        var places: [Place]
-        /// The queries with a result for the receiver, from `firstDue` on; the result where each one is delivered.
-        var due: [(index: Int, result: Outcome?)] = []
-        var firstDue = 0
         /// Whether a block is enqueued or running, or the receiver is woken.
         var isScheduled = false
         /// Whether the handler is running.
         var isCalling = false
+        var places: [Place]
+        /// The queries with a result for the receiver, from `firstDue` on; the result where each one is delivered.
+        var due: [(index: Int, result: Outcome?)] = []
+        var firstDue = 0
         /// Who waits until the handler has returned.
         var waiting: [DispatchSemaphore] = []
     }
@@ -61,7 +66,6 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     /// How many events wait for a slow receiver, which gets the oldest first.
     private static var eventLimit: Int { 256 }
 
-    private let queries: [ObservedQuery<Value>]
     private let selection: Selection
     /// Whether the handler is called on the monitor's thread.
     private let isOnThread: Bool
@@ -74,11 +78,10 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         _ selection: Selection,
         work: InFlightCounter?
     ) {
-        self.queries = queries
         self.selection = selection
         isOnThread = if case .handler(_, .onMonitorThread) = receiver { true } else { false }
         self.work = work
-        state = Locked(State(receiver: receiver, places: Array(repeating: Place(), count: queries.count)))
+        state = Locked(State(receiver: receiver, places: queries.map { Place(query: $0) }))
     }
 
     /// The last answer to a query; `nil` before the first one, without such a query, and after the end.
@@ -96,18 +99,14 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     func trace(_ index: Int) -> (query: String, result: String) {
-        let newest = state.withLock { $0.places[index].newest }
+        let place = state.withLock { $0.places[index] }
         let result =
-            switch newest {
-            case .success(let value): queries[index].words(value)
+            switch place.newest {
+            case .success(let value): place.query.words(value)
             case .failure(let error): "\(error)"
             case nil: "nothing"
             }
-        return (queries[index].description, result)
-    }
-
-    private func isSame(_ result: Outcome, as other: Outcome?, _ index: Int) -> Bool {
-        result.isSame(as: other) { queries[index].areSame($0, $1) }
+        return (place.query.description, result)
     }
 
     // MARK: Results
@@ -122,7 +121,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             guard state.receiver != nil, answer != nil || !selection.skipsFailures else {
                 return (false, nil as Receiver?)
             }
-            let isChange = !isSame(result, as: state.places[index].newest, index)
+            let isChange = !state.places[index].isSame(result, as: state.places[index].newest)
             state.places[index].newest = result
             let isSkipped = selection.skipsFirst && answer != nil && state.places[index].answered == nil
             if let answer { state.places[index].answered = answer }
@@ -145,10 +144,12 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         switch result {
         case .failure(let error): return (offer(result, index), error)
         case .success(let answer):
-            if onlyChanges, let last = answered(index), queries[index].areSame(answer, last) {
-                return (false, nil)
+            guard onlyChanges else { return (offer(result, index), nil) }
+            let isLast = state.withLock { state in
+                let place = state.places[index]
+                return state.receiver != nil && place.answered.map { place.query.areSame(answer, $0) } == true
             }
-            return (offer(result, index), nil)
+            return (isLast ? false : offer(result, index), nil)
         }
     }
 
@@ -179,7 +180,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     private func becomeDue(_ index: Int, _ result: Outcome, _ state: inout State) {
-        if selection.keepsAll || queries[index].isEvent {
+        if selection.keepsAll || state.places[index].query.isEvent {
             state.due.append((index, result))
             // Of others than events, a wait reads all at once.
             if !selection.keepsAll, state.due.count - state.firstDue > Self.eventLimit { skipDue(&state) }
@@ -197,7 +198,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             state.places[index].isDue = false
             guard let result = kept ?? state.places[index].newest else { continue }
             // A result can change back before the receiver takes it.
-            if isSame(result, as: state.places[index].delivered, index) { continue }
+            if state.places[index].isSame(result, as: state.places[index].delivered) { continue }
             state.places[index].delivered = result
             return (index, result)
         }
