@@ -88,7 +88,7 @@ struct ConnectionQuery: MonitorQuery, Hashable {
                 return ConnectionStatus(details)
             }
         }
-        if !isSamePath { details.betterPath = next?.path }
+        if !isSamePath { details.betterPath = next.map { Box($0.path) } }
         return ConnectionStatus(details)
     }
 
@@ -163,7 +163,7 @@ extension ConnectionStatus {
             preconditionFailure("an MPTCP connection has subflows")
         }
         if details.state == .waiting || details.state == .lost {
-            details.betterPath = subflows.lazy.compactMap(\.betterPath).first
+            details.betterPath = subflows.lazy.compactMap(\.details.value.betterPath).first
         }
         details.subflows = subflows
         self.init(details)

@@ -44,7 +44,8 @@ public struct ConnectionStatus: Hashable, Sendable {
         var reason: ReachabilityReason
         let interface: NetworkInterface?
         let gateway: IPAddress?
-        var betterPath: Path?
+        /// Most connections have none, which takes no memory of a path.
+        var betterPath: Box<Path>?
         var subflows: [ConnectionStatus] = []
     }
 
@@ -70,7 +71,7 @@ public struct ConnectionStatus: Hashable, Sendable {
     /// better. A socket that was bound to an address which the kernel does not select has a better path all the time.
     ///
     /// For a connection that waits or is lost: a new connection can send now.
-    public var betterPath: Path? { details.value.betterPath }
+    public var betterPath: Path? { details.value.betterPath?.value }
     /// The status of each subflow of an MPTCP connection, in the order of ``NetworkConnection/subflows``; empty for
     /// other connections.
     ///

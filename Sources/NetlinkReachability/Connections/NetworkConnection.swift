@@ -23,16 +23,20 @@ public struct NetworkConnection: Hashable, Sendable {
         case udp
     }
 
-    /// The protocol.
-    public let transport: TransportProtocol
     /// The address of this end; an IPv4-mapped address is an IPv4 address here.
     public let local: IPAddress
     /// The port of this end, in host byte order.
     public let localPort: UInt16
+    /// The protocol.
+    public let transport: TransportProtocol
+    private let typeOfService: UInt8
     /// The address of the other end; an IPv4-mapped address is an IPv4 address here.
     public let remote: IPAddress
     /// The port of the other end, in host byte order.
     public let remotePort: UInt16
+    // The options in less memory than they take: a program can watch a hundred thousand connections.
+    private let mark: UInt32
+    private let user: UInt32?
     /// The index of the interface that the socket is bound to, 0 for none; `nil` where ``options`` and the zones of the
     /// addresses name the interface.
     ///
@@ -40,10 +44,22 @@ public struct NetworkConnection: Hashable, Sendable {
     /// deleted, also if another one gets the name. The kernel's counterpart is SO_BINDTOIFINDEX.
     public let interfaceIndex: UInt32?
 
+    private let interface: InterfaceReference?
+
     /// The socket: its interface, mark, user and type of service.
     ///
-    /// The addresses and the flow are those of the connection.
-    public let options: ReachabilityOptions
+    /// The protocol and the ports are those of the connection. There is no name to resolve.
+    public var options: ReachabilityOptions {
+        var options = ReachabilityOptions()
+        options.interface = interface
+        options.mark = mark
+        options.user = user
+        options.ipProtocol = transport == .tcp ? .tcp : .udp
+        options.sourcePort = localPort
+        options.destinationPort = remotePort
+        options.typeOfService = typeOfService
+        return options
+    }
 
     /// The subflows of an MPTCP connection, which are TCP connections; empty for other connections.
     ///
@@ -87,13 +103,8 @@ public struct NetworkConnection: Hashable, Sendable {
         self.interfaceIndex = interfaceIndex
         (self.local, self.localPort) = (own, localPort)
         (self.remote, self.remotePort) = (other, remotePort)
-        var options = options
-        options.families = .all
-        options.sourceAddress = nil
-        options.ipProtocol = transport == .tcp ? .tcp : .udp
-        options.sourcePort = localPort
-        options.destinationPort = remotePort
-        self.options = options
+        (interface, mark, user) = (options.interface, options.mark, options.user)
+        typeOfService = options.typeOfService
     }
 
     /// Reads a connected socket: its ends, protocol, interface, mark, type of service and user.
