@@ -186,16 +186,18 @@ extension CandidateLookup {
 
     /// The route of a packet, from the results of its two queries.
     private func route(_ lookups: [RouteLookup], at next: inout Int) -> RoutingResult {
-        let (entry, packet) = (lookups[next], lookups[next + 1])
+        let (entry, packet) = (next, next + 1)
         next += 2
+        // A lookup is not copied: its answer counts references.
+        let query = lookups[entry].query
         return Result { () throws(ReachabilityError) in
-            let bound = try entry.result.get().bound(toInterface: entry.query.outputInterface)
-            let choice = try packet.result.get()
+            let bound = try lookups[entry].result.get().bound(toInterface: query.outputInterface)
+            let choice = try lookups[packet].result.get()
             // `ip_route_output_key_hash_rcu` takes the destination to be on the link.
-            if isOuter, bound.isRejected, entry.query.outputInterface != 0, !choice.isRejected {
+            if isOuter, bound.isRejected, query.outputInterface != 0, !choice.isRejected {
                 return choice
             }
-            return bound.taken(by: choice, of: entry.query, isConnected: isConnected)
+            return bound.taken(by: choice, of: query, isConnected: isConnected)
         }
     }
 

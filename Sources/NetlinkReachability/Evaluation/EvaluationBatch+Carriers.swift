@@ -35,7 +35,7 @@ extension EvaluationBatch {
             }
             let query = carrier.lookup.query.from(source)
             var verdict = judge(
-                answer, of: carrier.lookup.candidate, query, carrier.lookup, carrier.packetMark)
+                answer, of: carrier.lookup.candidate, query, carrier.lookup.detail, carrier.packetMark)
             if verdict.kind == .tunnelWaits, let nexthop = verdict.nexthop,
                 case .underEvaluation? = carrierState(
                     ofTunnel: nexthop.interfaceIndex, carrier.packetMark, carrier.key.detail)

@@ -252,8 +252,9 @@ extension EvaluationBatch {
         case .answered(let source, let answer):
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
-            try checkCarriers(answer, query.mark, batch.lookups[index].detail)
-            let verdict = judge(answer, of: candidate, query, batch.lookups[index])
+            let detail = batch.lookups[index].detail
+            try checkCarriers(answer, query.mark, detail)
+            let verdict = judge(answer, of: candidate, query, detail)
             guard case .taken(let match) = answer else { return verdict }
             if let encapsulation = match.nexthop?.encapsulation {
                 let outer = outer(of: batch.lookups[index])
@@ -262,8 +263,7 @@ extension EvaluationBatch {
             // The default path stands for many addresses, whose packets take each nexthop.
             guard match.takesOneNexthop, !candidate.isDefaultPath else { return verdict }
             for nexthop in match.nexthops {
-                let one = judge(
-                    answer.with { $0.nexthops = [nexthop] }, of: candidate, query, batch.lookups[index])
+                let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, detail)
                 guard one.flags == verdict.flags else { throw .undecidedSource(query) }
             }
             return verdict
@@ -279,18 +279,18 @@ extension EvaluationBatch {
     ///   - answer: The answer.
     ///   - candidate: What was looked up.
     ///   - query: The packet.
-    ///   - lookup: The lookup.
-    ///   - mark: The mark that the packets have in a tunnel; `nil` for that of the lookup.
+    ///   - detail: What is known of interfaces.
+    ///   - mark: The mark that the packets have in a tunnel; `nil` for that of the query.
     /// - Returns: The verdict, with the nexthop that decided.
     func judge(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         _ query: RouteQuery,
-        _ lookup: CandidateLookup,
+        _ detail: QueryDetail,
         _ mark: UInt32? = nil
     ) -> Verdict {
         ReachabilityRules.judge(answer, of: candidate, query) {
-            traits(ofInterface: $0, mark ?? lookup.query.mark, lookup.detail)
+            traits(ofInterface: $0, mark ?? query.mark, detail)
         }
     }
 
@@ -298,7 +298,7 @@ extension EvaluationBatch {
     private func outer(of lookup: CandidateLookup) -> Evaluation? {
         guard let (destination, answer) = lookup.outer?.value else { return nil }
         let (candidate, query) = (Candidate.address(destination), lookup.outerQuery(destination))
-        let verdict = judge(answer, of: candidate, query, lookup)
+        let verdict = judge(answer, of: candidate, query, lookup.detail)
         let facts = verdict.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
