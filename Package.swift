@@ -262,9 +262,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkRouteTests",
             dependencies: [
-                "AddressLiterals", "CNetlinkShim", "NetlinkReachabilityTestKit", "NetlinkRoute",
-                "RoutingModel", "SystemSupport",
-                "TestSupport",
+                "AddressLiterals", "CNetlinkShim", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRouteTests",
             exclude: ["Messages/Fixtures"],

@@ -78,6 +78,14 @@ extension Route {
     package static let localTable: UInt32 = 255
     /// The number of the table behind the last IPv4 rule (`RT_TABLE_DEFAULT`).
     package static let defaultTable: UInt32 = 253
+    /// The tables that every host has, by the names of ip-route(8).
+    package static let namedTables = ["main": mainTable, "local": localTable, "default": defaultTable]
+
+    /// The name that ip-route(8) gives to a table that every host has; the number of any other.
+    package static func tableName(_ table: UInt32) -> String {
+        namedTables.first { $0.value == table }?.key ?? "\(table)"
+    }
+
     /// The origin of the routes that the kernel makes of addresses (`RTPROT_KERNEL`).
     package static let kernelOrigin: UInt8 = 2
 }

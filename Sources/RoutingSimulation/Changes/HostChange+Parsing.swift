@@ -142,10 +142,8 @@ struct ChangeWords {
 
     /// A table; 0 for unspec.
     mutating func takeTable() throws(KernelRefusal) -> UInt32 {
-        let names = [
-            "main": Route.mainTable, "local": Route.localTable, "default": Route.defaultTable, "unspec": 0,
-        ]
-        return try takeNumber("table", names: names)
+        if skip("unspec") { return 0 }
+        return try takeNumber("table", names: Route.namedTables)
     }
 
     /// The origin of a route or a rule.

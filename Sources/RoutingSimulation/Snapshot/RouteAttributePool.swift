@@ -138,23 +138,6 @@ struct RouteAttributes: Hashable, Sendable {
         shared.expires = nil
         self.route = shared
     }
-
-    /// Combines every attribute but the family, in few steps: a recording can vary each of them by the million.
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(UInt64(route.table) << 32 | UInt64(route.priority))
-        hasher.combine(UInt64(route.nexthopID) << 32 | UInt64(route.type.rawValue) << 8 | UInt64(route.tos))
-        hasher.combine(
-            UInt64(route.flags) << 32 | UInt64(route.scope.rawValue) << 16 | UInt64(route.origin) << 8
-                | UInt64(route.preference.rawValue))
-        if let preferredSource = route.preferredSource { hasher.combine(preferredSource.bits) }
-        if let source = route.source { hasher.combine(source) }
-        for nexthop in route.nexthops {
-            hasher.combine(nexthop.gateway?.bits ?? 0)
-            hasher.combine(
-                UInt64(nexthop.interfaceIndex) << 32 | UInt64(nexthop.weight) << 8
-                    | UInt64(nexthop.flags.rawValue))
-        }
-    }
 }
 
 extension Route {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkPlanning
+import NetlinkReachability
 import RoutingModel
 import RoutingSimulation
 
@@ -168,10 +169,8 @@ struct DifferenceText {
         } else if let nexthop = route.nexthops.first {
             words += self.words(nexthop)
         }
-        if route.table != Route.mainTable { words += " table \(Route.tableName(route.table))" }
-        // 1024 is the metric of an IPv6 route without one.
-        if route.priority != 0, route.destination.family == .v4 || route.priority != 1_024 {
-            words += " metric \(route.priority)"
+        for attribute in NetworkRoute(route, name: { names[$0] }).attributes where !attribute.isOmittable {
+            if let text = attribute.words { words += " \(text)" }
         }
         if route.tos != 0 { words += " tos 0x\(String(route.tos, radix: 16))" }
         return words
@@ -227,18 +226,6 @@ struct DifferenceText {
 
     private static func words(_ ports: ClosedRange<UInt16>) -> String {
         ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)-\(ports.upperBound)"
-    }
-}
-
-extension Route {
-    /// The name that `ip route` gives to a table that every host has; the number of any other.
-    static func tableName(_ table: UInt32) -> String {
-        switch table {
-        case mainTable: "main"
-        case localTable: "local"
-        case defaultTable: "default"
-        default: "\(table)"
-        }
     }
 }
 

@@ -115,10 +115,7 @@ extension ByteBuffer {
 
     private mutating func members(_ route: NetworkRoute) {
         member("prefix", route.destination.description)
-        member("type", route.type)
-        member("table", route.table)
-        member("metric", route.metric)
-        member("nexthopID", route.nexthopID ?? 0)
+        for attribute in route.attributes { member(attribute.key, attribute.value) }
         member("nexthops", objects: route.nexthops) { nexthop, json in
             json.member("interfaceIndex", nexthop.interfaceIndex ?? 0)
             json.member("gateway", nexthop.gateway)
@@ -136,5 +133,14 @@ extension ByteBuffer {
         member("up", state?.isUp)
         member("lowerUp", state?.isLowerUp)
         member("operationalState", state?.operationalState)
+    }
+}
+
+extension NetworkRoute.Attribute.Value: JSONConvertible {
+    func writeJSON(to json: inout ByteBuffer) {
+        switch self {
+        case .number(let number): number.writeJSON(to: &json)
+        case .text(let text): text.writeJSON(to: &json)
+        }
     }
 }

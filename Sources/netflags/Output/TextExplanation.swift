@@ -24,7 +24,8 @@ enum TextExplanation {
             line("kernel", "refused: \(systemMessage(number))", to: &buffer)
         }
         if let route = finding.route {
-            line("route", words(route), to: &buffer)
+            let words = route.attributes.compactMap(\.words).joined(separator: ", ")
+            line("route", "\(route.type) \(route.destination) in \(words)", to: &buffer)
             for nexthop in route.nexthops { line("nexthop", nexthop.description, to: &buffer) }
         }
         if let interface = finding.interface, let state = finding.interfaceState {
@@ -35,12 +36,5 @@ enum TextExplanation {
 
     private static func line(_ label: String, _ text: String, to buffer: inout ByteBuffer) {
         buffer.line(label, text, margin: 4, indentation: 14)
-    }
-
-    private static func words(_ route: NetworkRoute) -> String {
-        var words = "\(route.type) \(route.destination) in table \(Route.tableName(route.table))"
-        words += ", metric \(route.metric)"
-        if let id = route.nexthopID { words += ", nexthop id \(id)" }
-        return words
     }
 }

@@ -48,18 +48,15 @@ extension InterfaceAddress {
 }
 
 extension Route {
+    /// Every attribute, and of the state whether the nexthops work.
     fileprivate var line: String {
-        let nexthops = nexthops.map { nexthop in
-            let state =
-                (nexthop.flags.contains(.dead) ? " dead" : "")
-                + (nexthop.flags.contains(.linkDown) ? " linkdown" : "")
-            return
-                "\(nexthop.gateway?.description ?? "direct") dev \(nexthop.interfaceIndex) weight \(nexthop.weight)\(state)"
+        var plain = identity
+        for (index, nexthop) in nexthops.enumerated() {
+            plain.nexthops[index].flags = nexthop.flags.intersection([.onLink, .dead, .linkDown])
         }
-        let key =
-            "\(type) \(destination) from \(source?.description ?? "any") table \(table) metric \(priority)"
-        let rest = "tos \(tos) scope \(scope.rawValue) proto \(origin) pref \(preference) nhid \(nexthopID)"
-        return "route \(key) \(rest) src \(preferredSource?.description ?? "-") \(nexthops.sorted())"
+        let nexthops = plain.nexthops.map { "\($0) \($0.encapsulation?.value.description ?? "")" }.sorted()
+        plain.nexthops = []
+        return "route \(plain) \(nexthops)"
     }
 }
 

@@ -82,16 +82,57 @@ extension NetworkRoute.Nexthop {
     }
 }
 
+// MARK: - Attributes
+
+extension NetworkRoute {
+    /// An attribute of an entry, as every output shows it: descriptions, explanations, JSON and differences.
+    package struct Attribute: Hashable, Sendable {
+        /// A value in JSON.
+        package enum Value: Hashable, Sendable {
+            case number(UInt32)
+            case text(String)
+        }
+
+        /// The key in JSON, which is the name of the property.
+        package let key: String
+        /// The value in JSON; `nil` for null.
+        package let value: Value?
+        /// The words in a text, near those of ip-route(8); `nil` for none.
+        package let words: String?
+        /// Whether a difference names the route without the words, because most routes have the value.
+        package let isOmittable: Bool
+    }
+
+    /// The attributes beside the destination and the nexthops, in their order in JSON and in texts.
+    package var attributes: [Attribute] {
+        // 1024 is the metric of an IPv6 route without one.
+        let hasNoMetric = metric == 0 || destination.family == .v6 && metric == 1_024
+        return [
+            // A text begins with the type.
+            Attribute(key: "type", value: .text(type), words: nil, isOmittable: true),
+            Attribute(
+                key: "table", value: .number(table), words: "table \(Route.tableName(table))",
+                isOmittable: table == Route.mainTable),
+            Attribute(
+                key: "metric", value: .number(metric), words: "metric \(metric)", isOmittable: hasNoMetric),
+            // A difference has the nexthops of the object.
+            Attribute(
+                key: "nexthopID", value: .number(nexthopID ?? 0), words: nexthopID.map { "nexthop id \($0)" },
+                isOmittable: true),
+        ]
+    }
+}
+
 // MARK: - Text
 
 extension NetworkRoute: CustomStringConvertible {
-    /// The entry as `ip route` orders its words: `default table 254 metric 100`.
+    /// The entry as `ip route` orders its words: `default table main metric 100`.
     ///
     /// The type comes first, unless it is `unicast`.
     public var description: String {
-        let words =
-            "\(destination.isDefault ? "default" : destination.description) table \(table) metric \(metric)"
-        return type == RouteType.unicast.description ? words : "\(type) \(words)"
+        let beginning = type == RouteType.unicast.description ? [] : [type]
+        let prefix = destination.isDefault ? "default" : destination.description
+        return (beginning + [prefix] + attributes.compactMap(\.words)).joined(separator: " ")
     }
 }
 

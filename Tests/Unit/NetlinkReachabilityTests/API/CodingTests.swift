@@ -120,8 +120,8 @@ struct CodingTests {
     }
 
     @Test(arguments: [
-        (Route(destination: .allV4, priority: 100), "default table 254 metric 100"),
-        (Route(destination: "10.0.0.0/8", type: .blackhole), "blackhole 10.0.0.0/8 table 254 metric 0"),
+        (Route(destination: .allV4, priority: 100), "default table main metric 100"),
+        (Route(destination: "10.0.0.0/8", type: .blackhole), "blackhole 10.0.0.0/8 table main metric 0"),
     ])
     func `a route describes itself in the order of ip`(route: Route, words: String) {
         #expect(NetworkRoute(route, name: { _ in nil }).description == words)

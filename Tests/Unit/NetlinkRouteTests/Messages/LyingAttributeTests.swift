@@ -78,9 +78,6 @@ struct LyingAttributeTests {
         arguments: [
             MessageBytes.link().adding(16, []), .link().adding(33, []), .link().adding(5, [1, 2, 3]),
             .link().adding(10, [1, 2, 3]), .link().adding(27, [1]), .address().adding(8, [1, 2, 3]),
-            .route().adding(15, [1, 2, 3]), .route().adding(6, [1]), .route().adding(4, [1, 2]),
-            .route().adding(30, [1, 2, 3]), .route().adding(20, []),
-            .route().adding(12, Array(repeating: 0, count: 31)),
             .rule().adding(6, [1, 2, 3]), .rule().adding(15, [1, 2, 3]),
             .rule().adding(10, [1]), .rule().adding(20, Array(repeating: 0, count: 7)),
             .rule().adding(19, []),
