@@ -19,3 +19,5 @@ extension OutputFormat {
         return json ? .json : format ?? .text
     }
 }
+
+extension TargetQuery.Format: OutputFormat {}
