@@ -161,8 +161,12 @@ extension Link {
     /// IFF_RUNNING is ignored: it lags behind, and the operational state says more.
     var blocker: InterfaceTraits {
         guard flags.contains(.up) else { return .isDown }
-        let hasCarrier = flags.contains(.lowerUp) && carrier != false
-        return hasCarrier && !operationalState.isDown ? [] : .hasNoCarrier
+        return hasCarrier ? [] : .hasNoCarrier
+    }
+
+    /// Whether packets pass while the interface is up: there is a carrier, and the operational state says nothing else.
+    package var hasCarrier: Bool {
+        flags.contains(.lowerUp) && carrier != false && !operationalState.isDown
     }
 
     private static let pointToPointKinds: Set<String> = [

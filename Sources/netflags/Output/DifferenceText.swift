@@ -58,7 +58,7 @@ struct DifferenceText {
         if old.flags.contains(.up) != new.flags.contains(.up) {
             return "\(new.name) was set \(new.flags.contains(.up) ? "up" : "down")"
         }
-        switch (old.isRunning, new.isRunning) {
+        switch (old.hasCarrier, new.hasCarrier) {
         case (true, false): return "\(new.name) lost its carrier"
         case (false, true): return "\(new.name) got a carrier"
         default: break
@@ -232,12 +232,4 @@ struct DifferenceText {
 extension IPPrefix {
     /// The prefix, without the length where it holds one address.
     fileprivate var shortDescription: String { isHost ? address.description : description }
-}
-
-extension Link {
-    /// Whether packets can pass, as far as the interface itself is concerned.
-    fileprivate var isRunning: Bool {
-        let passes: Set<OperationalState> = [.up, .unknown, .dormant]
-        return flags.contains(.lowerUp) && carrier != false && passes.contains(operationalState)
-    }
 }

@@ -24,6 +24,11 @@ struct DifferenceTextTests {
         arguments: [
             (change { $0.flags.remove(.up) }, "eth0 was set down"),
             (change { $0.operationalState = .dormant }, "eth0 became dormant (operstate)"),
+            (change { $0.operationalState = .testing }, "eth0 lost its carrier"),
+            (change { $0.operationalState = .notPresent }, "eth0 lost its carrier"),
+            (change { $0.carrier = false }, "eth0 lost its carrier"),
+            // The flags of targets stay: no rule knows the state.
+            (change { $0.operationalState = .init(rawValue: 7) }, "eth0 became state 7 (operstate)"),
             (change { $0.name = "lan0" }, "eth0 was renamed to lan0"),
             (change { $0.master = 7 }, "eth0 became a port of interface 7"),
             (change { $0.lower = 8 }, "eth0 now lies on interface 8"),
