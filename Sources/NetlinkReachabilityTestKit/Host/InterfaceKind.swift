@@ -22,8 +22,6 @@ public struct InterfaceKind: Hashable, Sendable {
     private var hardwareType = HardwareType.ethernet
     /// The state bits that an interface of this kind always has.
     private var flags: LinkFlags = [.broadcast, .multicast]
-    /// Whether the driver reports the state "up" rather than "unknown".
-    private(set) var reportsState = true
     /// Whether the kernel assigns it an IPv6 link-local address.
     private(set) var hasLinkLocal = true
     /// The name of the interface below; `nil` if the kind needs none.
@@ -36,7 +34,7 @@ public struct InterfaceKind: Hashable, Sendable {
     /// A cellular modem of the kernel's WWAN subsystem.
     public static let cellular = InterfaceKind(
         name: "cellular", driver: "wwan", hardwareType: .none, flags: [.pointToPoint, .noARP],
-        reportsState: false, hasLinkLocal: false)
+        hasLinkLocal: false)
     /// A tun device with a process behind it, as OpenVPN has.
     public static let tunnel = InterfaceKind(
         name: "tunnel", driver: "tun", hardwareType: .none, flags: [.pointToPoint, .noARP, .multicast])
@@ -45,7 +43,7 @@ public struct InterfaceKind: Hashable, Sendable {
     /// A WireGuard interface: its carrier does not depend on the network below.
     public static let wireGuard = InterfaceKind(
         name: "wireGuard", driver: "wireguard", hardwareType: .none, flags: [.pointToPoint, .noARP],
-        reportsState: false, hasLinkLocal: false)
+        hasLinkLocal: false)
     /// A dial-up link that is connected.
     public static let ppp = dialUp(name: "ppp")
     /// A dial-up link that dials on demand: it has pppd's placeholder addresses, 10.64.64.64 with the peer
@@ -53,7 +51,7 @@ public struct InterfaceKind: Hashable, Sendable {
     public static let onDemandPPP = dialUp(name: "onDemandPPP")
     /// The kernel's dummy device.
     public static let dummy = InterfaceKind(
-        name: "dummy", driver: "dummy", flags: [.broadcast, .noARP], reportsState: false)
+        name: "dummy", driver: "dummy", flags: [.broadcast, .noARP])
     /// A bridge: it has a carrier while one of its ports has one.
     public static let bridge = InterfaceKind(name: "bridge", driver: "bridge")
 
@@ -68,7 +66,7 @@ public struct InterfaceKind: Hashable, Sendable {
     private static func dialUp(name: String) -> InterfaceKind {
         InterfaceKind(
             name: name, driver: "ppp", hardwareType: .ppp, flags: [.pointToPoint, .noARP, .multicast],
-            reportsState: false, hasLinkLocal: false)
+            hasLinkLocal: false)
     }
 
     /// The link of an interface of this kind, before it is up.

@@ -37,7 +37,7 @@ extension SimulatedHost {
             link.portKind = "bridge"
         }
         var interface = HostState.Interface()
-        (interface.reportsState, interface.hasLinkLocal) = (kind.reportsState, kind.hasLinkLocal)
+        (interface.reportsState, interface.hasLinkLocal) = (link.reportsState, kind.hasLinkLocal)
         interface.promotesSecondaries = false
         interface.hasCarrier = hasCarrier && kind != .bridge && lower.map(state.isRunning) ?? true
         kinds[index] = kind

@@ -49,7 +49,7 @@ package struct InterfaceFacts: Hashable, Sendable {
                 lowers: lowers,
                 isCellularDevice: isCellularDevice,
                 wirelessIndexes: wirelessIndexes,
-                basis: link.hasPorts ? ports : link.isLayer ? lowers.suffix(1) : []
+                basis: link.basis(lowers: lowers, ports: ports)
             )
         )
         index = link.index
@@ -68,18 +68,13 @@ package struct InterfaceFacts: Hashable, Sendable {
 }
 
 extension Link {
-    /// The kinds with the type of their ports.
-    private static let portKinds: Set<String> = ["bridge", "bond", "team"]
-    /// The kinds with the type of the interface below them.
-    private static let layerKinds: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"]
-
-    var hasPorts: Bool {
-        !kind.isEmpty && Self.portKinds.contains(kind)
+    /// The interfaces whose type it has: its ports, or the lowest interface below a layer.
+    fileprivate func basis(lowers: [Link], ports: [Link]) -> [Link] {
+        let traits = kindTraits
+        return traits.contains(.hasPorts) ? ports : traits.contains(.isLayer) ? lowers.suffix(1) : []
     }
 
-    fileprivate var isLayer: Bool {
-        !kind.isEmpty && Self.layerKinds.contains(kind)
-    }
+    var hasPorts: Bool { kindTraits.contains(.hasPorts) }
 
     /// Whether the device model can know this interface as a cellular modem although rtnetlink does not.
     package var mayBeModem: Bool {
@@ -88,7 +83,7 @@ extension Link {
 
     /// Whether nl80211 can know this interface, or one that it is stacked on, as Wi-Fi.
     var mayBeWireless: Bool {
-        hardwareType == .ethernet && !isPairEnd && kind != "dummy"
+        hardwareType == .ethernet && kindTraits.isDisjoint(with: [.isPairEnd, .leadsNowhere])
     }
 }
 
@@ -169,29 +164,18 @@ extension Link {
         flags.contains(.lowerUp) && carrier != false && !operationalState.isDown
     }
 
-    private static let pointToPointKinds: Set<String> = [
-        "ppp", "wireguard", "ipip", "gre", "sit", "ip6tnl", "vti", "xfrm", "l2tp",
-    ]
-
     /// Whether the interface has one peer at its other end.
-    ///
-    /// A tap is a tun with Ethernet framing, and has none: its hardware type shows it.
     package var isPointToPoint: Bool {
         if flags.contains(.pointToPoint) { return true }
         switch hardwareType {
         case .ppp, .slip, .tunnel, .tunnel6, .sit, .gre, .gre6, .none, .rawIP: return true
-        default: return !kind.isEmpty && Self.pointToPointKinds.contains(kind)
+        default: return kindTraits.contains(.isPointToPoint)
         }
     }
 
     /// Whether the interface is Ethernet, or presents itself as Ethernet, and is not a modem.
     fileprivate var isPlainEthernet: Bool {
         hardwareType == .ethernet && !flags.contains(.loopback) && !isCellularKind
-    }
-
-    /// Whether the driver's kind is one of cellular modems.
-    package var isCellularKind: Bool {
-        kind == "wwan" || kind == "rmnet"
     }
 }
 

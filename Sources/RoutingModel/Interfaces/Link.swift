@@ -116,9 +116,6 @@ extension Link {
         return lower
     }
 
-    /// Whether the interface is one end of a pair, and ``lower`` the other.
-    package var isPairEnd: Bool { ["veth", "netkit", "vxcan"].contains(kind) }
-
     /// Whether the interface is a VRF, which is a routing domain and not an exit.
     package var isVRF: Bool { kind == "vrf" }
 

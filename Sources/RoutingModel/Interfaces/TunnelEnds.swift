@@ -23,15 +23,8 @@ package struct TunnelEnds: Hashable, Sendable {
 }
 
 extension Link {
-    /// The kinds of tunnels whose ends rtnetlink does not show.
-    ///
-    /// Those of vti are in IPsec states, which only a privileged process can read.
-    private static let opaqueTunnels: Set<String> = ["wireguard", "tun", "ovpn", "amneziawg", "vti", "vti6"]
-
     /// Whether the packets of this interface leave the host in other packets.
-    package var isTunnel: Bool {
-        tunnel != nil || (!kind.isEmpty && Self.opaqueTunnels.contains(kind))
-    }
+    package var isTunnel: Bool { tunnel != nil || kindTraits.contains(.isOpaqueTunnel) }
 
     /// The ends of a tunnel by which its outer packets can be looked up here; `nil` where they are not known, and for
     /// a tunnel whose outer packets belong to another network namespace.

@@ -78,7 +78,7 @@ package struct HostState: Sendable {
         state.isUp = link.flags.contains(.up)
         state.hasCarrier = link.carrier ?? link.flags.contains(.lowerUp)
         state.isDormant = link.operationalState == .dormant
-        state.reportsState = !Self.kindsWithoutState.contains(link.kind) && !link.flags.contains(.loopback)
+        state.reportsState = link.reportsState
         if state.isUp, state.hasCarrier { state.reportsState = link.operationalState != .unknown }
         state.isReady =
             state.isUp && state.hasCarrier && !state.isDormant
@@ -87,9 +87,6 @@ package struct HostState: Sendable {
         state.hasLinkLocal = state.linkLocal != nil || !state.isReady && !link.flags.contains(.loopback)
         return state
     }
-
-    /// The drivers that report no operational state.
-    private static let kindsWithoutState: Set = ["dummy", "wireguard", "wwan", "ppp", "ifb"]
 
     private func hasMulticastRoute(_ index: UInt32) -> Bool {
         multicastRoute(index).map { route in

@@ -119,8 +119,6 @@ extension NetworkInterface.InterfaceType {
             return .cellular
         }
         if facts.wirelessIndexes.contains(link.index) { return .wifi }
-        // A dummy drops what it is given, and an ifb what was not redirected to it.
-        let leadsNowhere = link.kind == "dummy" || link.kind == "ifb"
-        return link.hardwareType == .ethernet && !leadsNowhere ? .wiredEthernet : .other
+        return link.hardwareType == .ethernet && !link.leadsNowhere ? .wiredEthernet : .other
     }
 }

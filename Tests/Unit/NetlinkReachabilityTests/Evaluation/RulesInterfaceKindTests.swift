@@ -119,6 +119,18 @@ struct RulesInterfaceKindTests {
         #expect(judge(.via(7), row.facts.with { $0.flags.remove(.lowerUp) }).flags.isEmpty)
     }
 
+    /// Nothing in rtnetlink shows the ends of these, so what carries them can be inferred alone.
+    @Test(arguments: ["wireguard", "amneziawg", "tun", "ovpn", "vti", "vti6"])
+    func `a tunnel whose ends the kernel does not show is one by its kind`(kind: String) {
+        let facts = InterfaceFacts(link: Link(index: 7, name: "x", kind: kind))
+        #expect(facts.traits.contains(.isTunnel) && facts.link.ends == nil)
+    }
+
+    @Test(arguments: ["ppp", "l2tp", "wwan", "bridge", "vlan", "veth", "dummy", "", "unheard-of"])
+    func `an interface of another kind and without ends is no tunnel`(kind: String) {
+        #expect(!InterfaceFacts(link: Link(index: 7, name: "x", kind: kind)).traits.contains(.isTunnel))
+    }
+
     // MARK: Stacked interfaces
 
     static let stacked = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"]
