@@ -168,10 +168,11 @@ extension NetworkConnection {
         let family: IPAddress.Family = local.isMapped ? .v6 : local.address.family
         var found: UInt32?
         try? ConnectedSocket.list(family, ipProtocol: UInt16(IPPROTO_TCP), localPort: local.port) { socket in
-            if socket.local == local.address.withoutZone, socket.remote == remote.address.withoutZone,
-                socket.remotePort == remote.port
+            let flow = socket.flow
+            if flow.local == local.address.withoutZone, flow.remote == remote.address.withoutZone,
+                flow.remotePort == remote.port
             {
-                found = socket.boundInterface
+                found = flow.boundInterface
             }
         }
         return found

@@ -61,7 +61,8 @@ extension KernelRouting {
         var peers: Set<IPAddress> = []
         for family in IPAddress.Family.allCases {
             try? ConnectedSocket.list(family, ipProtocol: UInt16(ipProtocol)) { socket in
-                if !socket.remote.isUnspecified { peers.insert(socket.remote.withoutZone) }
+                let remote = socket.flow.remote
+                if !remote.isUnspecified { peers.insert(remote.withoutZone) }
             }
         }
         return peers

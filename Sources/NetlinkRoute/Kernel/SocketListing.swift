@@ -5,31 +5,39 @@ internal import Glibc
 package import RoutingModel
 
 /// A connected TCP, UDP or MPTCP socket, as sock_diag describes it.
-package struct ConnectedSocket: Hashable, Sendable {
+package struct ConnectedSocket: Equatable, Sendable {
     /// IPPROTO_MPTCP of Linux 5.6, which older headers lack.
     package static let mptcp: UInt16 = 262
 
-    /// IPPROTO_TCP, IPPROTO_UDP or ``mptcp``.
-    package let ipProtocol: UInt16
-    /// An IPv4-mapped address is an IPv4 address here.
+    /// What decides where the packets of a socket go.
     ///
-    /// A link-local one belongs to the interface that the socket is bound to.
-    package let local, remote: IPAddress
-    /// In host byte order.
-    package var localPort, remotePort: UInt16
-    /// The interface that the socket is bound to; 0 for none.
-    package let boundInterface: UInt32
-    /// SO_MARK; 0 also where the process has no CAP_NET_ADMIN, for which the kernel shows no marks.
-    package let mark: UInt32
-    /// The type of service or traffic class.
-    package let typeOfService: UInt8
-    package let user: UInt32
+    /// Sockets of one flow have one status, and a socket is evaluated again when its flow changes. What the kernel
+    /// counts and measures while a socket is open is a property of the socket beside it.
+    package struct Flow: Hashable, Sendable {
+        /// IPPROTO_TCP, IPPROTO_UDP or ``mptcp``.
+        package let ipProtocol: UInt16
+        /// An IPv4-mapped address is an IPv4 address here.
+        ///
+        /// A link-local one belongs to the interface that the socket is bound to.
+        package let local, remote: IPAddress
+        /// In host byte order.
+        package var localPort, remotePort: UInt16
+        /// The interface that the socket is bound to; 0 for none.
+        package let boundInterface: UInt32
+        /// SO_MARK; 0 also where the process has no CAP_NET_ADMIN, for which the kernel shows no marks.
+        package let mark: UInt32
+        /// The type of service or traffic class.
+        package let typeOfService: UInt8
+        package let user: UInt32
+    }
+
+    package let flow: Flow
     /// The inode, which `/proc/PID/fd` shows.
     ///
     /// The TCP sockets of an MPTCP connection have that of its MPTCP socket.
-    package var inode: UInt32
+    package let inode: UInt32
     /// SO_COOKIE, which identifies the socket as long as the machine runs.
-    package var cookie: UInt64
+    package let cookie: UInt64
 
     /// Reads a message of the dump; `nil` for a message of another type, for another family than IPv4 and IPv6, and for
     /// an MPTCP socket that has fallen back to TCP.
@@ -45,17 +53,19 @@ package struct ConnectedSocket: Hashable, Sendable {
         {
             return nil
         }
-        self.ipProtocol = ipProtocol
-        (self.local, self.remote) = (local, remote)
-        (localPort, remotePort) = (
-            UInt16(bigEndian: identity.idiag_sport), UInt16(bigEndian: identity.idiag_dport)
-        )
         let typeOfService = try attributes.value(INET_DIAG_TOS, as: UInt8.self)
         let trafficClass = try attributes.value(INET_DIAG_TCLASS, as: UInt8.self)
-        self.typeOfService = (local.family == .v4 ? typeOfService : trafficClass) ?? 0
-        boundInterface = identity.idiag_if
-        mark = try attributes.value(INET_DIAG_MARK) ?? 0
-        user = body.idiag_uid
+        flow = Flow(
+            ipProtocol: ipProtocol,
+            local: local,
+            remote: remote,
+            localPort: UInt16(bigEndian: identity.idiag_sport),
+            remotePort: UInt16(bigEndian: identity.idiag_dport),
+            boundInterface: identity.idiag_if,
+            mark: try attributes.value(INET_DIAG_MARK) ?? 0,
+            typeOfService: (local.family == .v4 ? typeOfService : trafficClass) ?? 0,
+            user: body.idiag_uid
+        )
         inode = body.idiag_inode
         cookie = UInt64(identity.idiag_cookie.1) << 32 | UInt64(identity.idiag_cookie.0)
     }

@@ -37,7 +37,7 @@ struct SocketLines {
         guard !isJSON else {
             return buffer.line { json in
                 json.members(listed, result)
-                json.member("uid", listed.socket.user)
+                json.member("uid", listed.flow.user)
                 json.member("pid", listed.process?.identifier)
                 json.member("process", listed.process?.name)
                 json.member("unit", listed.process?.unit)
@@ -66,8 +66,8 @@ struct SocketLines {
         if let time { table.add(time.description(forWidth: lineWidth)) }
         table.add(status?.state.rawValue ?? "?", in: Self.colour(status?.state))
         table.add(kind)
-        table.add(NetworkConnection.end(listed.local, listed.socket.localPort))
-        table.add(NetworkConnection.end(listed.remote, listed.socket.remotePort))
+        table.add(NetworkConnection.end(listed.local, listed.flow.localPort))
+        table.add(NetworkConnection.end(listed.remote, listed.flow.remotePort))
         table.add(status?.interface?.name ?? "-")
         table.add(process ?? "-")
         table.add(result.reason)
@@ -116,9 +116,9 @@ extension ByteBuffer {
         let status = try? result.get()
         member("protocol", listed.protocolName)
         member("local", listed.local)
-        member("localPort", listed.socket.localPort)
+        member("localPort", listed.flow.localPort)
         member("remote", listed.remote)
-        member("remotePort", listed.socket.remotePort)
+        member("remotePort", listed.flow.remotePort)
         member("state", status?.state.rawValue)
         member("betterPath", object: status?.betterPath) { path, json in
             json.member("interface", path.interface?.name)

@@ -14,12 +14,14 @@ struct ListedSocket {
     /// The TCP connections of an MPTCP connection; empty for other sockets.
     var subflows: [ListedSocket] = []
 
+    var flow: ConnectedSocket.Flow { socket.flow }
+
     var transport: NetworkConnection.TransportProtocol {
-        socket.ipProtocol == UInt16(IPPROTO_UDP) ? .udp : .tcp
+        flow.ipProtocol == UInt16(IPPROTO_UDP) ? .udp : .tcp
     }
 
-    var local: IPAddress { zoned(socket.local) }
-    var remote: IPAddress { zoned(socket.remote) }
+    var local: IPAddress { zoned(flow.local) }
+    var remote: IPAddress { zoned(flow.remote) }
 
     /// The address; a link-local one belongs to the interface that the socket is bound to.
     private func zoned(_ address: IPAddress) -> IPAddress {
@@ -31,17 +33,17 @@ struct ListedSocket {
 
     func connection() throws(ReachabilityError) -> NetworkConnection {
         var options = ReachabilityOptions()
-        options.mark = socket.mark
-        options.user = socket.user
-        options.typeOfService = socket.typeOfService
+        options.mark = flow.mark
+        options.user = flow.user
+        options.typeOfService = flow.typeOfService
         var connection = try NetworkConnection(
             transport: transport,
             local: local,
-            localPort: socket.localPort,
+            localPort: flow.localPort,
             remote: remote,
-            remotePort: socket.remotePort,
+            remotePort: flow.remotePort,
             options: options,
-            interfaceIndex: socket.boundInterface
+            interfaceIndex: flow.boundInterface
         )
         connection.subflows = try subflows.map { (subflow) throws(ReachabilityError) in
             try subflow.connection()
@@ -90,10 +92,10 @@ struct SocketList {
                     let process = processes[socket.inode]
                     // A socket that is being closed can have no second end. One without an inode is in no program:
                     // it was closed, or is not accepted yet.
-                    guard failure == nil, pid == nil || process != nil, !socket.remote.isUnspecified,
+                    guard failure == nil, pid == nil || process != nil, !socket.flow.remote.isUnspecified,
                         socket.inode != 0
                     else { return }
-                    let interface = names[socket.boundInterface]
+                    let interface = names[socket.flow.boundInterface]
                     let listed = ListedSocket(socket: socket, interface: interface, process: process)
                     if !multipath.take(listed) { add(listed) }
                 }
@@ -129,7 +131,7 @@ private struct MultipathSockets {
     var connections: [ListedSocket] {
         sockets.filter { !$0.subflows.isEmpty }.map { listed in
             var listed = listed
-            listed.subflows.sort { ($0.local, $0.socket.localPort) < ($1.local, $1.socket.localPort) }
+            listed.subflows.sort { ($0.local, $0.flow.localPort) < ($1.local, $1.flow.localPort) }
             return listed
         }
     }
@@ -138,7 +140,7 @@ private struct MultipathSockets {
     ///
     /// - Returns: Whether the socket is one of them.
     mutating func take(_ listed: ListedSocket) -> Bool {
-        if listed.socket.ipProtocol == ConnectedSocket.mptcp {
+        if listed.flow.ipProtocol == ConnectedSocket.mptcp {
             indices[listed.socket.inode] = sockets.count
             sockets.append(listed)
             return true

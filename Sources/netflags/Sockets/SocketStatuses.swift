@@ -15,8 +15,8 @@ struct SocketStatuses {
 
     /// What sockets that have the same status have in common.
     private struct Group: Hashable {
-        let socket: ConnectedSocket
-        let subflows: [ConnectedSocket]
+        let flow: ConnectedSocket.Flow
+        let subflows: [ConnectedSocket.Flow]
     }
 
     private let source: NetworkSource
@@ -66,14 +66,13 @@ struct SocketStatuses {
     }
 
     private func group(_ listed: ListedSocket) -> Group {
-        Group(socket: essence(listed.socket), subflows: listed.subflows.map { essence($0.socket) })
+        Group(flow: essence(listed), subflows: listed.subflows.map(essence))
     }
 
-    /// A socket without what makes no difference to its status.
-    private func essence(_ socket: ConnectedSocket) -> ConnectedSocket {
-        var socket = socket
-        (socket.inode, socket.cookie) = (0, 0)
-        if !dependsOnPorts { (socket.localPort, socket.remotePort) = (0, 0) }
-        return socket
+    /// The flow of a socket without what makes no difference to its status.
+    private func essence(_ listed: ListedSocket) -> ConnectedSocket.Flow {
+        var flow = listed.flow
+        if !dependsOnPorts { (flow.localPort, flow.remotePort) = (0, 0) }
+        return flow
     }
 }

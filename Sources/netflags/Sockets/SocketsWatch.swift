@@ -37,12 +37,12 @@ struct SocketsWatch {
         }
     }
 
-    /// A socket that is followed, with its ends and options, which a UDP socket can change, and its subflows, which
-    /// come and go.
+    /// A socket that is followed, by its flow, which a UDP socket can change, and those of its subflows, which come and
+    /// go.
     ///
     /// There is no observation of one that cannot be described, which has had its line.
     private typealias Followed = (
-        sockets: [ConnectedSocket], observation: NetworkObservation<ConnectionStatus>?
+        flows: [ConnectedSocket.Flow], observation: NetworkObservation<ConnectionStatus>?
     )
 
     /// Lists the sockets, and begins to follow those that are new or have changed.
@@ -53,12 +53,12 @@ struct SocketsWatch {
         try list.read { sockets in
             for listed in sockets {
                 let cookie = listed.socket.cookie
-                let sockets = ([listed] + listed.subflows).map(\.socket)
-                if let known = old[cookie], known.sockets == sockets {
+                let flows = ([listed] + listed.subflows).map(\.flow)
+                if let known = old[cookie], known.flows == flows {
                     open[cookie] = known
                     continue
                 }
-                open[cookie] = (sockets, try follow(listed))
+                open[cookie] = (flows, try follow(listed))
             }
         }
         return open

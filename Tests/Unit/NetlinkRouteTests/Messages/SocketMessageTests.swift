@@ -23,9 +23,10 @@ struct SocketMessageTests {
 
     @Test func `the ends, the interface, the user, the inode and the cookie are read`() throws {
         let socket = try #require(try parse(.socket()))
-        #expect((socket.localPort, socket.remotePort) == (40_000, 443))
-        #expect(socket.local == IPAddress(192, 0, 2, 2) && socket.remote == IPAddress(198, 51, 100, 7))
-        #expect((socket.boundInterface, socket.user, socket.inode) == (7, 1_000, 4_242))
+        let flow = socket.flow
+        #expect((flow.localPort, flow.remotePort) == (40_000, 443))
+        #expect(flow.local == IPAddress(192, 0, 2, 2) && flow.remote == IPAddress(198, 51, 100, 7))
+        #expect((flow.boundInterface, flow.user, socket.inode) == (7, 1_000, 4_242))
         #expect(socket.cookie == 0x1_0000_0002)
     }
 
@@ -36,12 +37,20 @@ struct SocketMessageTests {
             MessageBytes.attribute(5, [0x10]) + MessageBytes.attribute(6, [0x20])
             + MessageBytes.attribute(15, [1, 2, 0, 0]) + MessageBytes.attribute(8, [0])
             + MessageBytes.attribute(0x1fff, [1, 2, 3])
-        let v4 = try #require(try parse(MessageBytes.socket().adding(attributes)))
+        let v4 = try #require(try parse(MessageBytes.socket().adding(attributes))).flow
         #expect((v4.typeOfService, v4.mark) == (0x10, 0x201))
-        let v6 = try #require(try parse(MessageBytes.socket(family: 10).adding(attributes)))
+        let v6 = try #require(try parse(MessageBytes.socket(family: 10).adding(attributes))).flow
         #expect(v6.typeOfService == 0x20)
-        let without = try #require(try parse(.socket()))
+        let without = try #require(try parse(.socket())).flow
         #expect((without.typeOfService, without.mark) == (0, 0))
+    }
+
+    /// `netflags sockets` evaluates the sockets of a flow together, and follows one until its flow changes.
+    @Test func `what the kernel counts of a socket is not part of its flow`() throws {
+        let counted = MessageBytes.attribute(2, [UInt8](repeating: 7, count: 104))
+        let flow = try #require(try parse(.socket())).flow
+        #expect(try parse(.socket().adding(counted))?.flow == flow)
+        #expect(try parse(.socket().adding(15, [1, 0, 0, 0]))?.flow != flow)
     }
 
     @Test func `a message that is cut at any byte is malformed`() {
@@ -66,14 +75,14 @@ struct SocketMessageTests {
     {
         let mptcp = ConnectedSocket.mptcp
         let socket = try #require(try parse(.socket().adding(multipathInfo(flags: 2)), mptcp))
-        #expect((socket.ipProtocol, socket.inode, socket.localPort) == (262, 4_242, 40_000))
+        #expect((socket.flow.ipProtocol, socket.inode, socket.flow.localPort) == (262, 4_242, 40_000))
         #expect(try parse(.socket(), mptcp) == socket)
     }
 
     @Test func `an MPTCP socket that has fallen back to TCP is left out, and its TCP socket is not`() throws {
         let message = MessageBytes.socket().adding(multipathInfo(flags: 3))
         #expect(try parse(message, ConnectedSocket.mptcp) == nil)
-        #expect(try parse(message)?.ipProtocol == 6)
+        #expect(try parse(message)?.flow.ipProtocol == 6)
     }
 
     @Test func `an MPTCP socket whose flags are cut is malformed`() {
