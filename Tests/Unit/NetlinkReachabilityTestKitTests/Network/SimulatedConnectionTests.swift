@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import Testing
@@ -31,6 +32,21 @@ struct SimulatedConnectionTests {
         let lost = try network.source.status(of: connection)
         #expect(lost.state == .lost)
         #expect(lost.description == "lost: the source 192.0.2.2 is not an address of this host")
+    }
+
+    @Test func `a status is encoded with the names of its properties`() throws {
+        let connection = try connection()
+        try network.change { host in
+            try host.addInterface("eth1")
+            try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
+            try host.addRoute(SimulatedRoute(to: "198.51.100.7/32", via: "192.0.3.1"))
+        }
+        let status = try network.source.status(of: connection)
+        let data = try JSONEncoder().encode(status)
+        let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        #expect(
+            Set(object.keys) == ["state", "reason", "interface", "gateway", "betterPath", "subflows"])
+        #expect(try JSONDecoder().decode(ConnectionStatus.self, from: data) == status)
     }
 
     /// An MPTCP connection with a subflow over each of two uplinks.
