@@ -6,12 +6,12 @@
 /// name                  bit      Apple's constant (kSCNetworkReachabilityFlags…)  set on Linux when
 /// transientConnection   0x00001  TransientConnection    the route uses a point-to-point or cellular link
 /// reachable             0x00002  Reachable              the kernel has a route whose interface can send
-/// connectionRequired    0x00004  ConnectionRequired     the interface waits: dormant, or not dialled yet
+/// connectionRequired    0x00004  ConnectionRequired     the interface is dormant, not dialled, or a tunnel that waits
 /// connectionOnTraffic   0x00008  ConnectionOnTraffic    traffic makes the connection
 /// interventionRequired  0x00010  InterventionRequired   never by the kernel
 /// connectionOnDemand    0x00020  ConnectionOnDemand     never by the kernel
 /// isLocalAddress        0x10000  IsLocalAddress         the target is an address of this host
-/// isDirect              0x20000  IsDirect               packets use no gateway
+/// isDirect              0x20000  IsDirect               packets use no gateway, and the link is not point-to-point
 /// isWWAN                0x40000  IsWWAN                 the route uses a cellular modem
 /// ```
 ///
