@@ -55,12 +55,12 @@ public struct NWPath: Hashable, Sendable {
 
     /// Paths are equal if all their members except ``linkQuality`` and ``unsatisfiedReason`` are.
     public static func == (left: NWPath, right: NWPath) -> Bool {
-        left.base == right.base
+        left.base.withoutReason == right.base.withoutReason
     }
 
     /// Hashes the members that are compared.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(base)
+        hasher.combine(base.withoutReason)
     }
 }
 

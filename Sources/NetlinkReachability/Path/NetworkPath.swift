@@ -67,6 +67,10 @@ public struct NetworkPath: Hashable, Sendable {
     public package(set) var carriers: [TunnelCarrier] = []
     /// The flags of the path, as a ``NetworkReachability`` of the default path has them.
     public package(set) var flags: ReachabilityFlags = []
+    /// Why the path has its status: the reason of ``flags``.
+    ///
+    /// A path that is observed is not delivered again if only the reason changes.
+    public package(set) var reason = ReachabilityReason(.noDefaultRoute)
 }
 
 extension NetworkPath {
@@ -86,6 +90,13 @@ extension NetworkPath {
     /// - Returns: Whether one of the interfaces has the type.
     public func usesInterfaceType(_ type: NetworkInterface.InterfaceType) -> Bool {
         usedInterfaces.contains { $0.type == type }
+    }
+
+    /// What is compared of a path that is observed: all but the reason.
+    package var withoutReason: NetworkPath {
+        var path = self
+        path.reason = NetworkPath.unknown.reason
+        return path
     }
 
     /// The path if the monitor cannot run.

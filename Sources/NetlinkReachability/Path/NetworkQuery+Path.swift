@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension PathAnswer: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(PathAnswer.self))
-}
-
 extension PathQuery: ObservableQuery {
     static let evaluation = QueryEvaluation(QueryKind(PathQuery.self))
 }
@@ -13,7 +9,7 @@ extension NetworkQuery<NetworkPath> {
     ///
     /// The path follows the rules of the flags. With a restriction, it is satisfied if a socket that is bound to such
     /// an interface can send to any address. A path that could not be found is a failure, and never an unsatisfied
-    /// path. What it cannot know: see ``NetworkPath``.
+    /// path. Another reason for the same path is not a change. What it cannot know: see ``NetworkPath``.
     ///
     /// Apple's counterpart is `NWPathMonitor`.
     ///
@@ -30,18 +26,7 @@ extension NetworkQuery<NetworkPath> {
         options: ReachabilityOptions = ReachabilityOptions(),
         metering: NetworkMetering = .unmetered
     ) -> Self {
-        let query = PathQuery(
-            required: required, prohibited: prohibited, options: options, metering: metering)
-        return Self(PathAnswer(query: query))
-    }
-}
-
-extension NetworkQuery<PathVerdict> {
-    /// The default path of a socket with its reason; another reason for the same path is not a change.
-    package static func pathWithReason(
-        options: ReachabilityOptions,
-        metering: NetworkMetering = .unmetered
-    ) -> Self {
-        Self(PathQuery(options: options, metering: metering))
+        Self(
+            PathQuery(required: required, prohibited: prohibited, options: options, metering: metering))
     }
 }

@@ -28,12 +28,4 @@ extension NetworkSource {
             requiring: required, prohibiting: prohibited, options: options, metering: metering
         ).answer(from: facts)
     }
-
-    /// Asks for the default path of a socket with its reason.
-    package func pathWithReason(
-        options: ReachabilityOptions,
-        metering: NetworkMetering = .unmetered
-    ) throws(ReachabilityError) -> PathVerdict {
-        try NetworkQuery.pathWithReason(options: options, metering: metering).answer(from: facts)
-    }
 }

@@ -95,7 +95,7 @@ extension PathQuery {
     func answer(
         from batch: inout EvaluationBatch,
         _ entries: Range<Int>
-    ) throws(ReachabilityError) -> PathVerdict {
+    ) throws(ReachabilityError) -> NetworkPath {
         _ = try batch.host.links()
         var paths: [FamilyPath] = []
         var next = entries.lowerBound + IPAddress.Family.allCases.count
@@ -117,7 +117,7 @@ extension PathQuery {
         }
         let interfaces = used.map(\.interface).withoutRepeats()
         let cost = metering.cost(of: interfaces + carriers.compactMap(\.interface))
-        let path = NetworkPath(
+        return NetworkPath(
             status: NetworkPath.Status(flags),
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: interfaces,
@@ -134,9 +134,9 @@ extension PathQuery {
             isExpensive: cost.contains(.expensive),
             isConstrained: cost.contains(.constrained),
             carriers: carriers.withoutRepeats(),
-            flags: flags
+            flags: flags,
+            reason: used.first?.reason ?? excluded ?? unsatisfied(paths)
         )
-        return PathVerdict(path: path, reason: used.first?.reason ?? excluded ?? unsatisfied(paths))
     }
 
     /// The reason of the family that has a default route, else of the first that the socket uses.

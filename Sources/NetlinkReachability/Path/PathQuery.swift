@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The query for the default path of a socket, through interfaces of some types, with its reason.
+/// The query for the default path of a socket, through interfaces of some types.
 struct PathQuery: MonitorQuery {
     /// The only type of interface that the path can take; `nil` for any.
     var required: NetworkInterface.InterfaceType?
@@ -27,25 +27,7 @@ struct PathQuery: MonitorQuery {
     }
 
     /// Whether the paths are equal: another reason for the same path is not a change.
-    func areSame(_ one: PathVerdict, _ other: PathVerdict) -> Bool { one.path == other.path }
-}
-
-/// The query for the default path without its reason.
-struct PathAnswer: MonitorQuery {
-    let query: PathQuery
-
-    var description: String { query.description }
-
-    var readsNameservers: Bool { query.readsNameservers }
-
-    func areSame(_ one: NetworkPath, _ other: NetworkPath) -> Bool { one == other }
-
-    func plan(_ batch: inout EvaluationBatch) { query.plan(&batch) }
-
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> NetworkPath {
-        try query.answer(from: &batch, entries).path
+    func areSame(_ one: NetworkPath, _ other: NetworkPath) -> Bool {
+        one.withoutReason == other.withoutReason
     }
 }

@@ -49,7 +49,7 @@ struct Path: NetflagsCommand {
         let source = try recording?.source() ?? .kernel
         let managers = recording == nil ? HostManagers() : nil
         let result = Result { () throws(ReachabilityError) in
-            try source.pathWithReason(options: options, metering: managers?.metering ?? .unmetered)
+            try source.path(options: options, metering: managers?.metering ?? .unmetered)
         }
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
@@ -61,7 +61,7 @@ struct Path: NetflagsCommand {
                 : PathFormat.writeText(result, managers: managers, to: &$0)
         }
         guard mistake == nil else { return .undetermined }
-        return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.path.flags) })
+        return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.flags) })
     }
 
     /// Prints the path now and at each change, until a signal comes or the reader of the output is gone, which end the
@@ -73,10 +73,10 @@ struct Path: NetflagsCommand {
         try Output.standard.beginWatching()
         try TargetWatcher.checkThreads()
         let managers = HostManagers()
-        let query = NetworkQuery.pathWithReason(options: options, metering: managers.metering)
+        let query = NetworkQuery.path(options: options, metering: managers.metering)
         let lines = Locked(PathLineFormat(isJSON: json, managers: managers))
         let queue = DispatchQueue(label: "netflags.path")
-        var observation: NetworkObservation<PathVerdict>?
+        var observation: NetworkObservation<NetworkPath>?
         defer { observation?.cancel() }
         var isFirst = true
         while true {

@@ -11,16 +11,15 @@ enum PathFormat {
     ///
     /// What managers say about it follows at the end.
     static func writeText(
-        _ result: Result<PathVerdict, ReachabilityError>,
+        _ result: Result<NetworkPath, ReachabilityError>,
         managers: HostManagers? = nil,
         to text: inout ByteBuffer
     ) {
-        guard let verdict = try? result.get() else {
+        guard let path = try? result.get() else {
             return text.line("status", "unknown: error: \(result.failure?.description ?? "")")
         }
-        let path = verdict.path
         let interfaces = path.availableInterfaces.map { "\($0.name) (\($0.type.rawValue))" }
-        text.line("status", "\(path.status.rawValue): \(verdict.reason)")
+        text.line("status", "\(path.status.rawValue): \(path.reason)")
         text.line("interfaces", list(interfaces))
         if !path.carriers.isEmpty { text.line("carriers", list(path.carriers.map(\.description))) }
         text.line("gateways", list(path.gateways.map(\.description)))
@@ -50,13 +49,12 @@ enum PathFormat {
     ///   - managers: What the managers of the network say; `nil` for a recording.
     ///   - buffer: What it is written to.
     static func writeJSON(
-        _ result: Result<PathVerdict, ReachabilityError>,
+        _ result: Result<NetworkPath, ReachabilityError>,
         at time: Recording.Time? = nil,
         managers: HostManagers? = nil,
         to buffer: inout ByteBuffer
     ) {
-        let verdict = try? result.get()
-        let path = verdict?.path
+        let path = try? result.get()
         buffer.line { json in
             json.member("status", path?.status.rawValue)
             // The kernel gives no other.
@@ -76,8 +74,8 @@ enum PathFormat {
             json.member("isExpensive", path?.isExpensive)
             json.member("isConstrained", path?.isConstrained)
             json.members(path?.flags ?? [])
-            json.member("code", verdict?.reason.code.description)
-            json.member("reason", verdict?.reason.description ?? "the path could not be evaluated")
+            json.member("code", path?.reason.code.description)
+            json.member("reason", path?.reason.description ?? "the path could not be evaluated")
             json.member("error", result.failure?.description)
             managers?.writeMember(about: path, to: &json)
             if let time { json.member("time", time.description) }

@@ -25,7 +25,7 @@ struct PathLineFormat {
     /// Prints a path as it is now, or the error that kept it from being evaluated, once for as long as it stays.
     ///
     /// The process ends when the output cannot be written.
-    mutating func print(_ result: Result<PathVerdict, ReachabilityError>) {
+    mutating func print(_ result: Result<NetworkPath, ReachabilityError>) {
         let error = result.failure
         guard error == nil || error != lastError else { return }
         lastError = error
@@ -39,16 +39,15 @@ struct PathLineFormat {
     }
 
     private mutating func write(
-        _ result: Result<PathVerdict, ReachabilityError>, to buffer: inout ByteBuffer
+        _ result: Result<NetworkPath, ReachabilityError>, to buffer: inout ByteBuffer
     ) {
         table.add(Recording.Time.now.description(forWidth: lineWidth))
         switch result {
-        case .success(let verdict):
-            let path = verdict.path
+        case .success(let path):
             table.add(path.status.rawValue, in: Self.colour(path.status))
             for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
             let gateways = path.gateways.map(\.description).joined(separator: ",")
-            let sentences = [verdict.reason.description] + path.carriers.map(\.description)
+            let sentences = [path.reason.description] + path.carriers.map(\.description)
             table.add((gateways.isEmpty ? "" : "\(gateways)  ") + sentences.joined(separator: "; "))
         case .failure(let error):
             table.add("?", in: .magenta)

@@ -116,6 +116,20 @@ struct PathObservationTests {
         observation.cancel()
     }
 
+    @Test func `a new reason of the same path calls no handler, and a path that is asked for has it`()
+        async throws
+    {
+        let observation = try await begun()
+        #expect(try network.path().reason.code == .noDefaultRoute)
+        let prohibition = Route(destination: .allV4, type: .prohibit)
+        await change { network.setDefault(prohibition) }
+        #expect(try network.path().reason.code == .prohibited)
+        await change { network.removeDefault(prohibition) }
+        await change { network.setDefault(Self.way) }
+        #expect(recorder.all.map(\.reason.code) == [.noDefaultRoute, .gateway])
+        observation.cancel()
+    }
+
     @Test func `a route that the path does not depend on causes no query`() async throws {
         let observation = try await begun()
         _ = network.routing.takeCount()

@@ -82,10 +82,10 @@ struct PathOptionsTests {
 
     @Test func `a source address of another host has no path and no interface`() throws {
         let options = ReachabilityOptions(sourceAddress: IPAddress(198, 51, 100, 1))
-        let verdict = try network.source.pathWithReason(options: options)
-        #expect(verdict.path.status == .unsatisfied)
-        #expect(verdict.path.names == [])
-        #expect(verdict.reason.code == .notOwnAddress)
+        let path = try network.source.path(options: options)
+        #expect(path.status == .unsatisfied)
+        #expect(path.names == [])
+        #expect(path.reason.code == .notOwnAddress)
     }
 
     @Test func `the name servers are asked through an unbound and unmarked socket of the same user`() throws {
@@ -111,8 +111,8 @@ struct PathOptionsTests {
                         options.sourceAddress = source.flatMap { IPAddress($0) }
                         let target = try NetworkReachability(options: options, source: network.source)
                             .blockingReport()
-                        let found = try network.source.pathWithReason(options: options)
-                        #expect(found.path.flags == target.flags, "\(options)")
+                        let found = try network.source.path(options: options)
+                        #expect(found.flags == target.flags, "\(options)")
                         #expect(found.reason == target.reason, "\(options)")
                     }
                 }
@@ -124,8 +124,8 @@ struct PathOptionsTests {
 
     @Test func `without its interface a path is unsatisfied, and says so`() throws {
         let options = ReachabilityOptions(interface: "eth9")
-        let found = try network.source.pathWithReason(options: options)
-        #expect(found.path.status == .unsatisfied)
+        let found = try network.source.path(options: options)
+        #expect(found.status == .unsatisfied)
         #expect(found.reason.description == "there is no interface \"eth9\"")
     }
 
@@ -144,8 +144,8 @@ struct PathOptionsTests {
         async throws
     {
         let options = ReachabilityOptions(interface: "eth9")
-        let found = Locked<[Result<PathVerdict, ReachabilityError>]>([])
-        let observation = try network.source.observe(.pathWithReason(options: options), on: .queue(queue)) {
+        let found = Locked<[Result<NetworkPath, ReachabilityError>]>([])
+        let observation = try network.source.observe(.path(options: options), on: .queue(queue)) {
             result in
             found.withLock { $0.append(result) }
         }
@@ -158,7 +158,7 @@ struct PathOptionsTests {
         let all = found.withLock { $0 }
         #expect(all.count == 2)
         #expect(all.first?.answer?.reason.code == .noInterface)
-        #expect(all.last?.answer?.path.names == ["eth9"])
+        #expect(all.last?.answer?.names == ["eth9"])
         #expect(all.last?.answer?.reason.description == "through gateway 198.51.100.254 on eth9")
         observation.cancel()
     }

@@ -39,11 +39,11 @@ struct PathQueryTests {
     }
 
     @Test func `a required interface type without a default route has no path`() throws {
-        let verdict = try NetworkQuery(PathQuery(required: .other)).answer(from: network.source.facts)
-        #expect(verdict.path.status == .unsatisfied)
-        #expect(verdict.path.names == [])
-        #expect(verdict.path.gateways == [])
-        #expect(verdict.reason.code == .noAdmittedInterface)
+        let path = try network.path(PathQuery(required: .other))
+        #expect(path.status == .unsatisfied)
+        #expect(path.names == [])
+        #expect(path.gateways == [])
+        #expect(path.reason.code == .noAdmittedInterface)
     }
 
     @Test func `prohibited types are passed over, the next by metric is taken`() throws {

@@ -9,7 +9,6 @@ extension ScriptedNetwork {
     /// Finds the path once.
     func path(_ question: PathQuery = PathQuery()) throws -> NetworkPath {
         try NetworkQuery(question).answer(from: source.facts)
-            .path
     }
 }
 

@@ -132,7 +132,7 @@ private struct HostileRun {
         let network = NetworkSource(routing: routing, resolver: SystemResolver.shared)
         PathFormat.writeText(
             Result { () throws(ReachabilityError) in
-                try network.pathWithReason(options: ReachabilityOptions())
+                try network.path()
             }, to: &buffer)
         let named = addresses.map { ReadTarget(text: "\($0)", target: .success(.address($0))) }
         OrderLine.writeText(
