@@ -15,8 +15,13 @@ package struct SystemCallError: Error, Hashable, Sendable {
         self.number = number
     }
 
-    /// The system's message for an errno, from strerror_r(3): strerror(3) is not thread-safe.
+    /// An errno as every message has it, such as `No such file or directory (errno 2)`.
     package static func message(_ number: Int32) -> String {
+        "\(words(number)) (errno \(number))"
+    }
+
+    /// The system's words for an errno, from strerror_r(3): strerror(3) is not thread-safe.
+    package static func words(_ number: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
                 return "error \(number)"

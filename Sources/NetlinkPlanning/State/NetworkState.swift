@@ -109,8 +109,7 @@ public struct NetworkState: Sendable {
                     "\"\(change)\": \(isUnknown ? "" : "it is not known what the kernel would do: ")\(reason)"
             }
             return
-                "\"\(change)\": the kernel would refuse it: \(String(cString: strerror(number))) (errno \(number)): "
-                + reason
+                "\"\(change)\": the kernel would refuse it: \(SystemCallError.message(number)): \(reason)"
         }
     }
 

@@ -152,7 +152,7 @@ enum AddressInfo {
         case EAI_NONAME, noData, noAddressOfFamily:
             return .notFound
         case EAI_SYSTEM where number != 0:
-            return .failed(SystemCallError.message(number))
+            return .failed(SystemCallError.words(number))
         default:
             return .failed(String(cString: gai_strerror(code)))
         }

@@ -26,7 +26,7 @@ final class NamespaceDescriptor: Sendable {
         }
         guard made >= 0 else {
             throw LiveNetwork.Failure(
-                description: "a network namespace needs CAP_SYS_ADMIN (\(String(cString: strerror(-made)))): "
+                description: "cannot make a network namespace: \(SystemCallError.message(-made)): "
                     + "run the tests as root, or with `unshare -Ur swift test`")
         }
         descriptor = made
@@ -45,7 +45,7 @@ final class NamespaceDescriptor: Sendable {
                     unsafeBitCast(setns, to: SetNamespace.self)(descriptor, Self.network) == 0
                 else {
                     throw LiveNetwork.Failure(
-                        description: "the namespace cannot be entered: \(String(cString: strerror(errno)))")
+                        description: "cannot enter the namespace: \(SystemCallError.message(errno))")
                 }
                 return try body()
             }
@@ -67,7 +67,7 @@ final class NamespaceDescriptor: Sendable {
         }
         guard let value else {
             throw LiveNetwork.Failure(
-                description: "no thread can be started: \(String(cString: strerror(EAGAIN)))")
+                description: "cannot start a thread: \(SystemCallError.message(EAGAIN))")
         }
         return value
     }

@@ -143,8 +143,9 @@ extension ReachabilityError {
         switch error.reason {
         case .uncreatable, .unwritable:
             // The error adds the words of the errno.
-            let message = [error.place, error.reason.remark].filter { !$0.isEmpty }.joined(separator: ": ")
-            self.init(operation: "write the recording", number: error.reason.number, message: message)
+            self.init(
+                operation: "write the recording \(error.place)", number: error.reason.number,
+                message: error.reason.remark)
         case .dumpTooLarge:
             self.init(operation: "write the recording", number: EFBIG, message: error.description)
         case .inUse:

@@ -130,7 +130,7 @@ extension ReachabilityError: CustomStringConvertible {
             break
         }
         var text = "cannot \(operation)"
-        if number > 0 { text += ": \(SystemCallError.message(number)) (errno \(number))" }
+        if number > 0 { text += ": \(SystemCallError.message(number))" }
         if !message.isEmpty { text += ": \(message)" }
         if let advice { text += "; \(advice)" }
         return text

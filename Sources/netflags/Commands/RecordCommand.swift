@@ -5,6 +5,7 @@ import Glibc
 import NetlinkPlanning
 import NetlinkRecording
 import RoutingModel
+import SystemSupport
 
 /// `netflags record`.
 struct Record: NetflagsCommand {
@@ -58,7 +59,11 @@ struct Record: NetflagsCommand {
         if file == "-", Output.standard.isTerminal {
             throw UsageError("a recording is binary: give a file, or redirect stdout")
         }
-        try report(try record())
+        do {
+            try report(try record())
+        } catch let error as RecordingError {
+            throw ReachabilityError(error)
+        }
         return .success
     }
 
@@ -86,7 +91,7 @@ struct Record: NetflagsCommand {
     /// Reports an error that the recording survives, and its end.
     private func notice(_ error: ReachabilityError?) {
         guard let error else { return printError("\(file): recording resumed") }
-        let reason = error.number == 0 ? error.message : systemMessage(error.number)
+        let reason = error.number == 0 ? error.message : SystemCallError.message(error.number)
         printError("\(file): \(reason): recording paused; it resumes when writing works again")
     }
 
@@ -102,7 +107,7 @@ extension Record {
                 "\(table.name) changed in each attempt to dump them: entries can be missing or doubled")
         }
         for table in summary.missingTables {
-            printError("\(table.name) are missing: \(systemMessage(table.number))")
+            printError("\(table.name) are missing: \(SystemCallError.message(table.number))")
         }
         let lost = summary.overruns > 0 ? ", events were lost \(summary.overruns) times" : ""
         try (file == "-" ? Output.error : .standard).deliver { text in

@@ -143,7 +143,7 @@ extension ProcessVisibility {
 extension ResolverConfiguration.FileError {
     /// The file, and the system's words.
     var words: String {
-        "\(path): \(systemMessage(number))"
+        "\(path): \(SystemCallError.message(number))"
     }
 }
 

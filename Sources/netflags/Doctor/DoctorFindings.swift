@@ -94,7 +94,7 @@ struct DoctorFindings {
 extension ReachabilityError {
     /// Why something could not be found out, in the words of the system and of the kernel.
     var reason: String {
-        let words = [number > 0 ? systemMessage(number) : "", message].filter { !$0.isEmpty }
+        let words = [number > 0 ? SystemCallError.message(number) : "", message].filter { !$0.isEmpty }
         return words.isEmpty ? "cannot \(operation)" : words.joined(separator: ": ")
     }
 }

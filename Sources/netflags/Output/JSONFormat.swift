@@ -3,6 +3,7 @@
 import NetlinkReachability
 import NetlinkRecording
 import RoutingModel
+import SystemSupport
 
 /// JSON Lines: one object a target, each on a line of its own.
 struct JSONFormat: LineFormat {
@@ -99,7 +100,7 @@ extension ByteBuffer {
 
     private mutating func error(_ number: Int32) {
         member("number", number)
-        member("message", systemMessage(number))
+        member("message", SystemCallError.message(number))
     }
 
     private mutating func members(_ finding: ReachabilityReport.Finding) {

@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import RoutingModel
+import SystemSupport
 
 /// The lines that `--explain` prints below a row: the event that changed the answer, each evaluated address, and what
 /// the kernel answered for it.
@@ -21,7 +22,7 @@ enum TextExplanation {
     private static func write(_ finding: ReachabilityReport.Finding, to buffer: inout ByteBuffer) {
         line("asked", "\(finding.address)  \(finding.flags.letters)  \(finding.reason)", to: &buffer)
         if let number = finding.kernelError {
-            line("kernel", "refused: \(systemMessage(number))", to: &buffer)
+            line("kernel", "refused: \(SystemCallError.message(number))", to: &buffer)
         }
         if let route = finding.route {
             let words = route.attributes.compactMap(\.words).joined(separator: ", ")

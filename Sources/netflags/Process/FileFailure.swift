@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SystemSupport
 
 /// Why a file or a descriptor cannot be read or written.
 struct FileFailure: Error, CustomStringConvertible {
@@ -13,9 +14,13 @@ struct FileFailure: Error, CustomStringConvertible {
     ///   - operation: What failed, such as `write to stdout`.
     ///   - number: The errno.
     ///   - redirection: What opens the descriptor, where it can be closed.
-    init(_ operation: String, _ number: Int32, openedBy redirection: String? = nil) {
-        let advice = number == EBADF ? redirection.map { "; open it, for example with \($0)" } : nil
-        description = "cannot \(operation): \(systemMessage(number))\(advice ?? "")"
+    ///   - advice: What to give instead.
+    init(
+        _ operation: String, _ number: Int32, openedBy redirection: String? = nil, advice: String? = nil
+    ) {
+        let opening = number == EBADF ? redirection.map { "open it, for example with \($0)" } : nil
+        let words = [SystemCallError.message(number), opening ?? advice].compactMap(\.self)
+        description = "cannot \(operation): \(words.joined(separator: "; "))"
         self.number = number
     }
 

@@ -147,8 +147,3 @@ func isTemporary(_ number: Int32, _ descriptor: Int32, _ event: Int32) -> Bool {
     var wait = pollfd(fd: descriptor, events: Int16(event), revents: 0)
     return poll(&wait, 1, -1) >= 0 || errno == EINTR
 }
-
-/// The system's message for an errno, with its number.
-func systemMessage(_ number: Int32) -> String {
-    "\(SystemCallError.message(number)) (errno \(number))"
-}

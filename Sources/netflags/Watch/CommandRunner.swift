@@ -53,7 +53,7 @@ final class CommandRunner: Sendable {
         var process = pid_t()
         let status = posix_spawn(&process, "/bin/sh", &actions, &attributes, &arguments, &variables)
         guard status == 0 else {
-            return printError("cannot run the command of --exec: \(systemMessage(status))")
+            return printError("cannot run the command of --exec: \(SystemCallError.message(status))")
         }
         var result: Int32 = 0
         while waitpid(process, &result, 0) < 0, errno == EINTR {}

@@ -195,6 +195,6 @@ struct RecordingReaderTests {
             _ = try reader.next { _ in }
         }
         #expect(error?.reason == .unreadable(number))
-        #expect(error?.description == "\(path): \(String(cString: strerror(number)))")
+        #expect(error?.description == "\(path): \(String(cString: strerror(number))) (errno \(number))")
     }
 }

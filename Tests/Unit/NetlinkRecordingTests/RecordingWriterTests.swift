@@ -76,7 +76,8 @@ struct RecordingWriterTests {
             _ = try RecordingWriter(path: "/nonexistent/file")
         }
         #expect(error?.reason == .uncreatable(ENOENT))
-        #expect(error?.description == "/nonexistent/file: \(String(cString: strerror(ENOENT)))")
+        #expect(
+            error?.description == "/nonexistent/file: \(String(cString: strerror(ENOENT))) (errno \(ENOENT))")
     }
 
     @Test func `a failed write leaves a cut message in a pipe and reports it`() throws {
