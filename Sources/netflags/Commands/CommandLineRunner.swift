@@ -105,39 +105,15 @@ enum CommandLineRunner {
     }
 
     private static func reportUsage(_ message: String, _ arguments: [String]) -> ExitStatus {
-        // The parser breaks some messages into lines.
-        let lines = message.split(whereSeparator: \.isNewline)
-        printError(lines.map { $0.drop { $0 == " " } }.joined(separator: " "))
+        let message = ParserMessage(message)
+        printError(message.text)
         let name = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
         let isRoot = arguments.isEmpty || name == "help"
         printError("see netflags \(isRoot ? "" : "\(name ?? "check") ")--help")
-        if let note = note(onOptionIn: message) { printError(note) }
-        if message.contains("nexpected argument"), let note = name.flatMap({ operandNotes[$0] }) {
-            printError(note)
-        }
+        for note in message.notes(on: name) { printError(note) }
         return .usage
     }
 
-    /// What commands take that have no list of targets.
-    private static let operandNotes = [
-        "path": "path is the default path: netflags check TARGET asks about a target",
-        "sockets": "sockets lists all connected sockets: its options select some",
-        "doctor": "doctor is about this host, and takes nothing but options",
-        "record": "record takes one file, or with --keep one directory",
-    ]
-
-    /// The commands that have the option which another command does not know; `nil` where there is none.
-    private static func note(onOptionIn message: String) -> String? {
-        guard let option = message.firstMatch(of: /Unknown option '(--[a-z-]+)'/)?.output.1 else {
-            return nil
-        }
-        let owners = Netflags.subcommands.filter { command in
-            Netflags.helpMessage(for: command, columns: 80).split(separator: "\n").contains { line in
-                line.hasPrefix("  -") && line.split { " ,/".contains($0) }.contains(option)
-            }
-        }.compactMap { $0.configuration.commandName }
-        return owners.isEmpty ? nil : "\(option) is an option of \(owners.joined(separator: ", "))"
-    }
 }
 
 extension String {

@@ -125,7 +125,7 @@ struct DiffTests {
         arguments: [
             (["-", "-"], "give a file for one of the recordings"),
             (["a", "b", "example.com"], "give one that netflags order example.com prints"),
-            (["a", "b", "-"], "give targets as arguments"), (["a"], "Missing expected argument"),
+            (["a", "b", "-"], "give targets as arguments"), (["a"], "missing expected argument"),
             (["--from", "02:00", "live", "a"], "--from is for a recording"),
             (["--to", "02:00", "a", "-"], "give --to the date, too"),
         ]

@@ -92,7 +92,7 @@ struct PathWatchTests {
         arguments: [
             (["--watch", "--replay", "file"], "leave out --replay"),
             (["--port", "0"], "from 1 to 65535"), (["--protocol", "132"], "or --replay"),
-            (["-6", "--source", "192.0.2.1"], "leave out -6"), (["default"], "Unexpected argument"),
+            (["-6", "--source", "192.0.2.1"], "leave out -6"), (["default"], "unexpected argument"),
         ]
     )
     func `wrong usage is an error with status 64`(options: [String], part: String) throws {

@@ -51,7 +51,7 @@ struct WaitTests {
             (["wait", "--timeout", "-1", "a"], "--timeout"), (["watch", "https://a/b"], "netflags: "),
             (["wait", "a", "-", "-"], "once"), (["watch", "--exec", " ", "a"], "the command is empty"),
             (["watch", "--count", "0", "a"], "from 1"),
-            (["wait", "--until", "change", "a"], "'up' and 'down'"),
+            (["wait", "--until", "change", "a"], "give one of up and down"),
         ]
     )
     func `wrong usage is an error with status 64`(arguments: [String], part: String) throws {
