@@ -51,6 +51,9 @@ struct Diff: TargetListCommand {
         guard old != "-" || new != "-" else {
             throw UsageError("stdin can be read only once: give a file for one of the recordings")
         }
+        guard old != "live" || new != "live" else {
+            throw UsageError("both are the running kernel: give a recording for one of them")
+        }
         let options = try socket.options(isReplay: old != "live" && new != "live")
         let targets = try TargetQuery(targets: named.targets, options: options).recordedTargets()
         let (first, last) = (try Self.instant(old, from, "--from"), try Self.instant(new, to, "--to"))

@@ -52,6 +52,14 @@ struct Record: NetflagsCommand {
 
     func perform() throws -> ExitStatus {
         if file.isEmpty { throw UsageError("the name of the file is empty") }
+        if let meaning = Self.meaning(of: file) {
+            throw UsageError(
+                "\"\(file)\" is \(meaning), and record takes the file to write: give another name, or ./\(file)"
+            )
+        }
+        if keep != nil, access(file, F_OK) == 0, !RecordingStream.isDirectory(file) {
+            throw UsageError("\(file) is not a directory: give --keep one, or leave out --keep")
+        }
         if keep != nil, file == "-" { throw UsageError("--keep needs a directory: give one instead of -") }
         if keep == nil, RecordingStream.isDirectory(file) {
             throw UsageError("\(file) is a directory: give --keep SIZE, such as --keep 64M, or a file")
@@ -65,6 +73,14 @@ struct Record: NetflagsCommand {
             throw ReachabilityError(error)
         }
         return .success
+    }
+
+    /// What a word means that is not meant as a name of a file; `nil` for others.
+    private static func meaning(of word: String) -> String? {
+        if word == "live" { return "the running kernel" }
+        if TargetQuery.isRecordedTarget(word) { return "a target" }
+        if Netflags.commandNames.contains(word) { return "a command" }
+        return if_nametoindex(word) == 0 ? nil : "an interface"
     }
 
     /// Records; the file is opened after the sockets, so that a refused socket leaves an older recording alone.

@@ -83,6 +83,7 @@ struct TimelineCommand: TargetListCommand {
             throw UsageError(
                 "the recording comes first, then the targets: netflags timeline \(file) \(recording)")
         }
+        try Recording.checkOperand(recording)
     }
 
     func perform() throws -> ExitStatus {

@@ -68,6 +68,7 @@ struct Watch: TargetListCommand {
 
     func perform() throws -> ExitStatus {
         var query = try TargetQuery(operands, socket, isReplay: replay != nil)
+        try replay.map(Recording.checkOperand)
         query.recording = replay.map { RecordedInstant(operand: $0) }
         query.format = json ? .json : .text
         query.explains = explain

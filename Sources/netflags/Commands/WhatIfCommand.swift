@@ -123,14 +123,8 @@ struct WhatIf: NetflagsCommand {
         if words.count == changes.count, isChange(whole) { return ([whole], targets) }
         let changes = changes.filter { !words.contains($0) }
         // Without a change of its own, a line with --batch can have nothing but targets.
-        let isTargets = changes.isEmpty ? batch != nil : words.allSatisfy(Self.isRecordedTarget)
+        let isTargets = changes.isEmpty ? batch != nil : words.allSatisfy(TargetQuery.isRecordedTarget)
         return isTargets && changes.allSatisfy(isChange) ? (changes, words + targets) : nil
-    }
-
-    /// Whether tables have an answer for a text: an address, or the default path.
-    private static func isRecordedTarget(_ text: String) -> Bool {
-        let target = try? TargetQuery(targets: []).target(text)
-        return target.map { !$0.isName } ?? false
     }
 
     /// The changes of a file as `ip -batch` reads it: one a line, with comments, and backslashes at the ends of lines
@@ -142,7 +136,7 @@ struct WhatIf: NetflagsCommand {
             guard text.contains(where: { !$0.isWhitespace }) else { return }
             changes.append(try UsageError.wrapping { try NetworkState.Change(text) })
         }
-        try LineFile(path).forEachLine { _, line in
+        try LineFile(path).forEachLine(of: "change", such: "link set eth0 down") { _, line in
             let text = line.prefix { $0 != "#" }
             guard !text.hasSuffix("\\") else {
                 begun += text.dropLast() + " "

@@ -38,8 +38,9 @@ extension RecordedInstant {
     ///
     /// - Parameter option: The option that gives its time.
     /// - Returns: The instant.
-    /// - Throws: A usage error for one that would need to read standard input twice.
+    /// - Throws: A usage error for a word that is no file, and for one that would need to read standard input twice.
     func checkingInput(for option: String) throws(UsageError) -> RecordedInstant {
+        try Recording.checkOperand(operand)
         guard operand != "-" || time?.isTimeOfDay != true else {
             throw UsageError("stdin can be read only once: give \(option) the date, too, or a file")
         }

@@ -30,7 +30,11 @@ struct RecordingList {
                 printError("\(directory): \(name) is not a file or a directory, and is left out")
             }
         }
-        guard isRead else { throw FileFailure("read \(directory)", errno) }
+        guard isRead else {
+            throw FileFailure(
+                "read \(directory)", errno,
+                advice: "give a directory with one recording a host, or --replay for one recording")
+        }
         guard !names.contains(where: { RecordingDirectory.number($0) != nil }) else {
             throw UsageError(
                 "\(directory) is the recording of one host: give it to --replay, or the directory that it is in"
@@ -104,7 +108,7 @@ struct RecordingList {
         } else if isNamed, !isJSON {
             try Output.standard.deliver { buffer in
                 buffer.append(
-                    "\(instants.count) recordings: \(counts[.unreachable] ?? 0) \(finding), "
+                    "\(instants.count) recording\(instants.count == 1 ? "" : "s"): \(counts[.unreachable] ?? 0) \(finding), "
                         + "\(failed) could not be evaluated\n")
             }
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 
@@ -45,4 +47,16 @@ extension Recording {
     init(operand: String) {
         self = operand == "-" ? .standardInput : Recording(path: operand)
     }
+    /// Throws for a word that has another meaning, where there is no file of that name.
+    static func checkOperand(_ operand: String) throws(UsageError) {
+        let isLive = operand == "live"
+        guard isLive || TargetQuery.isRecordedTarget(operand), access(operand, F_OK) != 0 else { return }
+        throw UsageError(
+            isLive
+                ? "\"live\" is not a recording: leave out --replay for the running kernel, or make a recording "
+                    + "of it with netflags record --events FILE"
+                : "\"\(operand)\" is a target: give a recording before it, a file or a directory of netflags record"
+        )
+    }
+
 }

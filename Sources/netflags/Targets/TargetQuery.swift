@@ -45,10 +45,17 @@ struct TargetQuery: Hashable {
         }
     }
 
-    /// A note about a name that is that of an interface, or that resembles `default`; `nil` for others.
+    /// A note about a name that is that of an interface or of a recording, or that resembles a word of the command
+    /// line; `nil` for others.
     ///
     /// The resolver can take seconds for such a name.
     static func note(on name: String) -> String? {
+        if name.hasSuffix(".rtnl"), access(name, F_OK) == 0 {
+            return "asking about a host named \"\(name)\": for the recording, --replay \(name) default"
+        }
+        if name == "live" {
+            return "asking about a host named \"live\": the running kernel is asked without --replay"
+        }
         if if_nametoindex(name) != 0 {
             return "asking about a host named \"\(name)\": for the interface, --interface \(name) default"
         }
@@ -70,6 +77,12 @@ struct TargetQuery: Hashable {
             }
             return (text, target)
         }
+    }
+
+    /// Whether tables have an answer for a text: an address, or the default path.
+    static func isRecordedTarget(_ text: String) -> Bool {
+        let target = try? TargetQuery(targets: []).target(text)
+        return target.map { !$0.isName } ?? false
     }
 
     /// Parses a target: a host, or `default`.

@@ -186,7 +186,8 @@ struct LiveDiffTests {
             #expect(back.status == 1)
             #expect(!back.output.contains("because unknown"), "\(step.command): \(back.output)")
         }
-        let same = try host.run([NetflagsProcess.path, "diff", "live", "live"])
+        #expect(try host.run([NetflagsProcess.path, "record", file.path]).status == 0)
+        let same = try host.run([NetflagsProcess.path, "diff", file.path, "live"])
         #expect(same.status == 0, "\(same.output)")
     }
 
