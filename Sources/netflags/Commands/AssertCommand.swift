@@ -71,7 +71,7 @@ struct Assert: NetflagsCommand {
                 of: Recording(operand: operand), expectations.map { ($0.name, $0.target) }, options,
                 onChangeOf: .report)
             guard timeline.duration > .zero else {
-                printError("\(operand) holds no time: record with --events")
+                printError("\(LineFile(operand).name) holds no time: record with --events")
                 return .undetermined
             }
             for (expectation, lane) in zip(expectations, timeline.lanes) {

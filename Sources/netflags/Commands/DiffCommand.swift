@@ -31,7 +31,7 @@ struct Diff: TargetListCommand {
     @Flag(help: "One JSON object a target.")
     var json = false
 
-    @Option(time: "Take the old recording as of this time: RFC 3339 or a time of day, in UTC.")
+    @Option(time: "Take the old recording as of this time: RFC 3339, a date or a time of day, in UTC.")
     var from: RecordedTime?
 
     @Option(time: "Take the new recording as of this time.")

@@ -15,10 +15,10 @@ struct TimelineCommand: TargetListCommand {
         discussion: """
             The recording is one with events of netflags record: a file, a directory, or - for stdin. Each target \
             has a bar as wide as the terminal allows, or as 80 columns; of several states in one column, the worst is \
-            shown. It is followed by the share of the recorded time in which packets could be sent. Times are in UTC.
+            shown. It is followed by the share of the recorded time in which packets could be sent.
 
-            A time is RFC 3339 (2031-05-04T03:02:01Z), or a time of day (03:02 or 03:02:01): the first one in the \
-            recording, which then cannot be stdin.
+            A time is RFC 3339 (2031-05-04T03:02:01Z), a date (its 00:00), or a time of day (03:02): the first one in \
+            the recording, which then cannot be stdin. Times are in UTC, given ones without a zone, too.
 
             Exit status: 0 every target was reachable all the time that is recorded, 1 at least one was not, 2 at \
             least one could not be evaluated, or the recording could not be read, 64 wrong usage. With --json, of \
@@ -95,10 +95,19 @@ struct TimelineCommand: TargetListCommand {
         // A recorder that has just begun has no row yet.
         let hasNoRowYet = cursorFile != nil && from == nil && to == nil
         guard timeline.duration > .zero || hasNoRowYet else {
-            printError("\(recording) holds no time in the span: record with --events, or give other times")
+            printError(try absence())
             return .undetermined
         }
         return try write(timeline, as: format)
+    }
+
+    /// What says that nothing is recorded in the span.
+    private func absence() throws(ReachabilityError) -> String {
+        let name = LineFile(recording).name
+        guard from != nil || to != nil else { return "\(name) holds no time: record with --events" }
+        let span = recording == "-" ? nil : try Recording(operand: recording).span()
+        let extent = span.map { ": it is of \($0.lowerBound) to \($0.upperBound)" } ?? ""
+        return "\(name) holds no time in the span\(extent): give other times"
     }
 
     private func checkedFormat() throws(UsageError) -> Format {

@@ -36,11 +36,13 @@ extension Option where Value == String? {
 }
 
 extension Option where Value == RecordedTime? {
-    /// An option for a time of a recording.
+    /// An option for a time of a recording: a text that begins with a minus sign is its value, and no other option.
     ///
     /// - Parameter abstract: What the option does.
     init(time abstract: String) {
-        self.init(help: ArgumentHelp(abstract, valueName: "time"), transform: RecordedTime.init)
+        self.init(
+            parsing: .unconditional, help: ArgumentHelp(abstract, valueName: "time"),
+            transform: RecordedTime.init)
     }
 }
 

@@ -16,7 +16,7 @@ struct ReplayOptions: ParsableArguments {
     var at: RecordedTime?
 
     fileprivate static let atAbstract =
-        "Evaluate the recording as of this time: RFC 3339 or a time of day, in UTC. (default: its end)"
+        "Evaluate the recording as of this time: RFC 3339, a date or a time of day, in UTC. (default: its end)"
 
     fileprivate static let timeWithoutRecording = UsageError(
         "--at is for a recording: give one with --replay")

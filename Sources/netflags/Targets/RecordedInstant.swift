@@ -27,10 +27,15 @@ struct RecordedInstant: Hashable {
     ) throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
         let day = time?.isTimeOfDay == true ? try recording.firstTime() : nil
-        let routing = try recording.routing(at: time?.time(after: day), notingOriginsSince: origins)
+        let instant = time?.time(after: day)
+        let routing = try recording.routing(at: instant, notingOriginsSince: origins)
         routing.damage.forEach(report)
-        if let end = routing.endBeforeInstant {
-            printError("\(LineFile(operand).name) ends at \(end): the answer is that of its end")
+        if let instant, let end = routing.endBeforeInstant {
+            printError(
+                "\(LineFile(operand).name) ends at \(end), before \(instant): the answer is that of its end")
+        }
+        if let instant, operand != "-", let begin = try recording.firstTime(), instant < begin {
+            printError("\(operand) begins at \(begin), after \(instant): give a later time")
         }
         return routing
     }
@@ -42,11 +47,6 @@ struct RecordedInstant: Hashable {
 }
 
 extension Recording {
-    /// The recording that an option or argument names: a file, a directory, or `-` for standard input, which messages
-    /// call "stdin".
-    init(operand: String) {
-        self = operand == "-" ? .standardInput : Recording(path: operand)
-    }
     /// Throws for a word that has another meaning, where there is no file of that name.
     static func checkOperand(_ operand: String) throws(UsageError) {
         let isLive = operand == "live"
@@ -59,4 +59,9 @@ extension Recording {
         )
     }
 
+    /// The recording that an option or argument names: a file, a directory, or `-` for standard input, which messages
+    /// call "stdin".
+    init(operand: String) {
+        self = operand == "-" ? .standardInput : Recording(path: operand)
+    }
 }

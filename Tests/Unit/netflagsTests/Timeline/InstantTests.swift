@@ -42,8 +42,17 @@ struct InstantTests {
             "--at", "2020-01-01T00:00:00Z", "--replay", Night.path, "default")
         #expect(before.status == 2)
         #expect(before.errors.contains("this time is not recorded"), "\(before.errors)")
+        #expect(
+            before.errors.contains("begins at 2026-11-20T02:00:00.000Z, after 2020-01-01T00:00:00.000Z"))
         let after = try NetflagsProcess.run("--at", "2030-01-01T00:00:00Z", "--replay", Night.path, "default")
         #expect(after.status == 0)
+        #expect(after.errors.contains(", before 2030-01-01T00:00:00.000Z: the answer is that of its end"))
+    }
+
+    @Test func `a time that begins with a minus sign is a wrong value`() throws {
+        let result = try NetflagsProcess.run("--at", "-1h", "--replay", Night.path, "default")
+        #expect(result.status == 64)
+        #expect(result.errors.contains("--at: \"-1h\" is not a time"), "\(result.errors)")
     }
 
     @Test func `a time without a recording, or a time of day of standard input, is wrong usage`() throws {

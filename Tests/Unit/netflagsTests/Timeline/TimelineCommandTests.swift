@@ -71,7 +71,10 @@ struct TimelineCommandTests {
         let empty = try NetflagsProcess.run(
             "timeline", "--from", "2030-01-01T00:00:00Z", Night.path, "default")
         #expect(empty.status == 2)
-        #expect(empty.errors.contains("give other times"))
+        #expect(
+            empty.errors.contains(
+                "it is of 2026-11-20T02:00:00.000Z to 2026-11-20T02:54:05.559Z: give other times"),
+            "\(empty.errors)")
     }
 
     @Test func `the picture is written to a file that only its owner can read, or to standard output`() throws

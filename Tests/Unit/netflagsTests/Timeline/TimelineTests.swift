@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkPlanning
 import NetlinkReachability
 import RoutingModel
 import Testing
@@ -196,15 +197,22 @@ struct TimelineTests {
             ("2031-05-04T03:02:01.25Z", 1_935_630_121_250_000),
             ("2031-05-04T05:02:01+02:00", 1_935_630_121_000_000),
             ("2031-05-04 03:02:01z", 1_935_630_121_000_000),
+            ("2031-05-04T05:02:01+0200", 1_935_630_121_000_000),
+            ("2031-05-04T03:02:01", 1_935_630_121_000_000), ("2031-05-04 03:02", 1_935_630_120_000_000),
+            ("2031-05-04", 1_935_619_200_000_000), ("2031-05-03T23:30:00-05:00", 1_935_635_400_000_000),
             ("1970-01-01T00:00:00Z", 0), ("2028-02-29T00:00Z", 1_835_395_200_000_000),
         ] as [(String, Int64)])
-    func `times of RFC 3339 are read`(text: String, microseconds: Int64) throws {
+    func `times of RFC 3339 are read, and dates alone; without a zone they are in UTC`(
+        text: String, microseconds: Int64
+    ) throws {
         #expect(try RecordedTime(text) == .instant(Recording.Time(microsecondsSince1970: microseconds)))
     }
 
     @Test(arguments: [
-        "", "now", "2031-05-04", "2031-02-30T00:00:00Z", "2031-05-04T03:02:01", "25:00", "3:02", "03:02:61",
-        "03:02.5", "03:02:01.", "2031-05-04T03:02:01+2", "2031-05-04T03:02:01.1x1Z", "03:60",
+        "", "now", "-1h", "1h", "2031-13-01", "2031-02-30T00:00:00Z", "2031-05-04T", "24:00", "25:00", "3:02",
+        "03:02:61", "03:02.5", "03:02:01.", "2031-05-04T03:02:01+2", "2031-05-04T03:02:01+25:00",
+        "2031-05-04T24:00:00Z", "2031-05-04T03:02:01.1x1Z", "03:60", "03:02+", "T03:02", "@1764262800",
+        "2031-05-0403:02",
     ])
     func `other texts are not times`(text: String) {
         #expect(throws: (any Error).self) { try RecordedTime(text) }
@@ -216,5 +224,16 @@ struct TimelineTests {
         #expect(try RecordedTime("08:00").time(after: start) == start)
         #expect(try RecordedTime("09:30:05").time(after: start) == Sample.time(5_405))
         #expect(try RecordedTime("07:00").time(after: start) == Sample.time(23 * 3_600))
+    }
+
+    @Test(arguments: ["08:30Z", "09:30+01:00", "03:30-0500", "00:30+16:00", "16:30:00.0+08:00"])
+    func `a time of day can have a zone`(text: String) throws {
+        #expect(try RecordedTime(text) == RecordedTime("08:30"))
+    }
+
+    @Test(arguments: [("2031-13-01", "there is no day 2031-13-01"), ("24:00", "a time of day such as 03:02")])
+    func `the message says which day does not exist, or which forms there are`(text: String, part: String) {
+        let error = #expect(throws: UsageError.self) { try RecordedTime(text) }
+        #expect(error?.description.contains(part) == true)
     }
 }
