@@ -66,8 +66,13 @@ struct CheckSettings: ParsableArguments {
     func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
         var query = try resolution.query(targets, socket)
         query.format = try .chosen(format, json: json)
-        guard !explain || query.format != .prometheus else {
-            throw UsageError("metrics cannot hold an explanation: leave out --explain")
+        if quiet {
+            try UsageError.refuse(
+                [("--json", json), ("--format", format != nil), ("--explain", explain)],
+                because: "--quiet prints nothing")
+        }
+        if query.format == .prometheus {
+            try UsageError.refuse([("--explain", explain)], because: "metrics cannot hold an explanation")
         }
         query.explains = explain
         query.isQuiet = quiet

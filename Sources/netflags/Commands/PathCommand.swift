@@ -41,9 +41,8 @@ struct Path: NetflagsCommand {
         let recording = try recorded.instant()
         let options = try socket.options(isReplay: recording != nil)
         if watch {
-            guard recording == nil else {
-                throw UsageError("--watch is for the live kernel: leave out --replay")
-            }
+            try UsageError.refuse(
+                [("--replay", recording != nil)], because: "--watch is for the live kernel")
             try watch(options)
         }
         let source = try recording?.source() ?? .kernel

@@ -42,7 +42,9 @@ struct Sockets: NetflagsCommand {
     var quiet = false
 
     func perform() throws -> ExitStatus {
-        guard !watch || !quiet else { throw UsageError("--watch prints lines: leave out --quiet") }
+        if quiet {
+            try UsageError.refuse([("--watch", watch), ("--json", json)], because: "--quiet prints nothing")
+        }
         let list = SocketList(source: .kernel, pid: pid, namesProcesses: !quiet || pid != nil)
         let lines = SocketLines(isJSON: json, isTimed: watch, for: .standard)
         if watch { try SocketsWatch(list: list, filter: state, lines: Locked(lines)).run() }

@@ -115,6 +115,14 @@ struct TimelineCommand: TargetListCommand {
         guard format == .text || svg != "-" else {
             throw UsageError("stdout is either \(format.rawValue) or a picture: give a file for --svg")
         }
+        if format != .text || svg == "-" {
+            try UsageError.refuse([("--explain", explain)], because: "the losses are explained in text alone")
+        }
+        if [.text, .prometheus].contains(format), svg == nil {
+            try UsageError.refuse(
+                [("--changes", changes != .flags)],
+                because: "--changes is about JSON objects, openmetrics and pictures")
+        }
         guard format == .json || !losses else {
             throw UsageError("--losses is about JSON objects: give --json too")
         }

@@ -94,6 +94,12 @@ extension Wait {
         var pending = PendingReports(query)
         for (text, target) in targets { pending.add(text, .success(target)) }
         let results = pending.takeAll().map(\.outcome)
+        if verbose {
+            // The others are printed at the end.
+            for (target, result) in zip(targets, results) where result?.isReachable == (until == .up) {
+                printError(ReachabilityReport.sentence(on: target.text, result))
+            }
+        }
         let isMet = results.allSatisfy { $0?.isReachable == (until == .up) }
         let missed: ExitStatus = results.contains { $0?.isReachable == nil } ? .undetermined : .unreachable
         return (isMet ? .success : missed, results, nil)

@@ -13,6 +13,20 @@ extension UsageError {
     static let noTargets = UsageError(
         "no target: give a name, an address, default, or - and targets on stdin")
 
+    /// Refuses options that have no effect beside another one.
+    ///
+    /// - Parameters:
+    ///   - options: The options, and whether they are given.
+    ///   - reason: Why they have none.
+    /// - Throws: A usage error that names those that are given.
+    static func refuse(
+        _ options: [(name: String, isGiven: Bool)], because reason: String
+    ) throws(UsageError) {
+        let given = options.filter(\.isGiven).map(\.name)
+        guard !given.isEmpty else { return }
+        throw UsageError("\(reason): leave out \(given.joined(separator: " and "))")
+    }
+
     /// Calls the body, and turns its error into a wrong command line.
     @discardableResult
     static func wrapping<Value>(_ body: () throws -> Value) throws(UsageError) -> Value {
