@@ -55,7 +55,7 @@ struct TextTable {
     ///
     /// - Parameters:
     ///   - isWhole: Whether the row is not cut, as an error, which ends with what to do. Its last cell is wrapped
-    ///     between words, where it stands if there is room, and otherwise on lines of its own.
+    ///     between words, where it stands if there is room for each, and otherwise on lines of its own.
     ///   - lines: Writes the lines below the row.
     mutating func endRow(isWhole: Bool = false, _ lines: (inout ByteBuffer) -> Void = { _ in }) {
         for (column, cell) in cells[(rows.last?.cells ?? 0)..<cells.count - 1].enumerated() {
@@ -89,7 +89,9 @@ struct TextTable {
             // A row that is whole is wrapped, and any other one is cut.
             let wrapping =
                 row.isWhole ? lineWidth.flatMap { indentation + last.columns > $0 ? $0 : nil } : nil
-            if let wrapping, wrapping - indentation < Self.narrowestCell {
+            let words = wrapping == nil ? "" : String(decoding: content, as: UTF8.self)
+            let widestWord = words.split(separator: " ").map { String($0).columns }.max() ?? 0
+            if let wrapping, wrapping - indentation < max(Self.narrowestCell, widestWord) {
                 buffer.append(line, cutTo: wrapping)
                 buffer.append("\n")
                 line.removeAll()
@@ -97,8 +99,7 @@ struct TextTable {
             }
             line.append(spaces: gap)
             if let wrapping {
-                line.append(
-                    words: String(decoding: content, as: UTF8.self), from: indentation, wrappedAt: wrapping)
+                line.append(words: words, from: indentation, wrappedAt: wrapping)
             } else {
                 line.append(bytes: content)
             }

@@ -50,6 +50,15 @@ struct TerminalTests {
         for line in narrow { #expect(line.count <= 80) }
     }
 
+    /// A name behind the other columns made the row longer than the terminal.
+    @Test(arguments: [80, 100, 120, 140] as [UInt16])
+    func `a reason with a long word fits the terminal`(columns: UInt16) throws {
+        let name = "a-name-of-fifty-characters.that-is.in-no-zone.test"
+        let shown = try onTerminal(["--timeout", "0", name, "127.0.0.1"], columns: columns)
+        #expect(shown.contains("the name \(name)"))
+        for line in shown.split(separator: "\r\n") { #expect(line.count <= columns, "\(line)") }
+    }
+
     @Test(
         arguments: [
             (["127.0.0.1"], "TARGET     WR ctiCDld  UP   DEV  GATEWAY  REASON"),
