@@ -44,6 +44,13 @@ int cnl_parse_attributes(const void *bytes, size_t length, cnl_attributes *attri
     return run.is_cut ? -EBADMSG : 0;
 }
 
+int cnl_next_attribute(const void *bytes, size_t length, size_t *offset, const struct nlattr **attribute) {
+    cnl_run run = cnl_run_of((const char *)bytes + *offset, length - *offset);
+    *attribute = cnl_run_next(&run);
+    *offset = length - (size_t)run.remaining;
+    return run.is_cut ? -EBADMSG : *attribute != NULL;
+}
+
 int cnl_for_each_message(const void *bytes, size_t length, cnl_message_handler handler, void *context) {
     int rest = (int)length;
     struct nlmsghdr *message = (struct nlmsghdr *)bytes;

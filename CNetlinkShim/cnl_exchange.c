@@ -147,3 +147,7 @@ bool cnl_query_ask(cnl_query *query, cnl_message_handler handler, void *context,
     }
     return is_answered && error->number == 0;
 }
+
+void cnl_query_wipe(cnl_query *query) {
+    explicit_bzero(query->buffer, sizeof(query->buffer));
+}

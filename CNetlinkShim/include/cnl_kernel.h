@@ -18,5 +18,6 @@
 #include <linux/nl80211.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
+#include <linux/wireguard.h>
 
 #endif

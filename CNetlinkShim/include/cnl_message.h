@@ -20,6 +20,11 @@ typedef struct cnl_attributes {
 /* Reads a run of attributes, which ends with its bytes. Returns 0, or -EBADMSG when one is cut. */
 int cnl_parse_attributes(const void *_Nullable bytes, size_t length, cnl_attributes *attributes);
 
+/* Walks a run of attributes, of which several can have one type: start with *offset = 0. Returns 1 with an attribute, 0
+ * at the end, or -EBADMSG when one is cut. */
+int cnl_next_attribute(const void *_Nullable bytes, size_t length, size_t *offset,
+                       const struct nlattr *_Nullable *_Nonnull attribute);
+
 /* The parsers of routes. `bytes` is a whole message with its header at an address divisible by 4. Each returns 0,
  * -ENOMSG for a message of another type or family, or -EBADMSG for a message that is cut or malformed. RTM_NEWROUTE and
  * RTM_DELROUTE have the same layout. */

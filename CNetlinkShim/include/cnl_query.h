@@ -102,6 +102,9 @@ void cnl_query_put(cnl_query *query, uint16_t type, const void *value, size_t si
 bool cnl_query_ask(cnl_query *query, cnl_message_handler handler, void *_Nullable context, bool *interrupted,
                    cnl_error *error);
 
+/* Overwrites the last answers, for those that hold secrets. */
+void cnl_query_wipe(cnl_query *query);
+
 #pragma clang assume_nonnull end
 
 #endif

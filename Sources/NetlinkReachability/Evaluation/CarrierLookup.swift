@@ -10,6 +10,8 @@ struct CarrierLookup {
     enum Outer: Hashable {
         /// To the remote end that the kernel shows.
         case toRemote
+        /// To the endpoint of a WireGuard peer.
+        case toEndpoint(TunnelEnds)
         /// To an address that is not known, with this mark: one that stands for the default path.
         case marked(UInt32, IPAddress)
         /// To the peer of a connected socket.
@@ -35,6 +37,8 @@ struct CarrierLookup {
         let detail: QueryDetail
         /// The table that leads into the tunnel, where that matters.
         let table: UInt32?
+        /// The endpoint of the WireGuard peer that has the destination.
+        let endpoint: TunnelEnds?
     }
 
     let key: Key
@@ -44,10 +48,11 @@ struct CarrierLookup {
 
     /// The mark that the outer packets have for the tunnels around this one.
     ///
-    /// A tunnel of the kernel is routed by its mark, but does not set it on its packets.
+    /// A tunnel of the kernel is routed by its mark, but does not set it on its packets; WireGuard does.
     var packetMark: UInt32 {
         switch key.outer {
         case .toRemote: key.mark
+        case .toEndpoint(let ends): ends.mark ?? 0
         case .marked(let mark, _): mark
         case .toPeer: 0
         }
@@ -75,14 +80,17 @@ extension CarrierLookup {
     ///   - inner: The lookup of the packets inside.
     ///   - mark: Their mark.
     ///   - answer: Their route, whose entry has the table that leads into the tunnel.
+    ///   - endpoint: The endpoint of the WireGuard peer that has their destination; `nil` if there is none.
     ///   - depth: How many tunnels are around this one.
     ///   - host: Lists rules and sockets.
-    /// - Returns: The lookups; none if nothing can be asked, and one that failed if the rules cannot be listed.
+    /// - Returns: The lookups; none if nothing can be asked, and one that failed if the rules or the peers cannot be
+    ///   listed.
     static func plan(
         _ tunnel: Link,
         under inner: CandidateLookup,
         _ mark: UInt32,
         _ answer: RouteAnswer,
+        endpoint: Result<TunnelEnds?, ReachabilityError>,
         depth: Int,
         _ host: HostListing
     ) -> [CarrierLookup] {
@@ -102,25 +110,34 @@ extension CarrierLookup {
             return CarrierLookup(key: key, depth: depth, lookup: lookup)
         }
         var options = ReachabilityOptions()
-        if let ends = tunnel.ends, let remote = ends.remote {
+        func failed(_ outer: Outer, _ error: ReachabilityError) -> [CarrierLookup] {
+            var failed = lookup(outer, to: .address(.anyV4), options)
+            failed.lookup = CandidateLookup(
+                failed.lookup.candidate, inner.detail, failed.lookup.query, .failed(error))
+            return [failed]
+        }
+        let peer: TunnelEnds?
+        switch endpoint {
+        case .success(let found): peer = found
+        case .failure(let error): return failed(.toRemote, error)
+        }
+        if let ends = tunnel.ends ?? peer, let remote = ends.remote {
             guard !host.leadsElsewhere(tunnel, than: ends) else { return [] }
             // The kernel itself sends them: user 0 of its namespace.
             (options.user, options.mark) = (0, ends.mark ?? mark)
             options.typeOfService = ends.typeOfService
             if let port = ends.destinationPort {
                 (options.ipProtocol, options.destinationPort) = (.udp, port)
+                options.sourcePort = ends.sourcePort
             }
-            return [lookup(.toRemote, to: .address(remote), options, ends)]
+            return [lookup(peer.map(Outer.toEndpoint) ?? .toRemote, to: .address(remote), options, ends)]
         }
         guard inner.infersCarriers, tunnel.hidesEnds, let table = answer.entry?.table else { return [] }
         let marks: [UInt32]
         do throws(ReachabilityError) {
             marks = try host.rules().marks(pastTable: table, limit: markLimit)
         } catch {
-            var failed = lookup(.marked(0, .anyV4), to: .address(.anyV4), options)
-            failed.lookup = CandidateLookup(
-                failed.lookup.candidate, inner.detail, failed.lookup.query, .failed(error))
-            return [failed]
+            return failed(.marked(0, .anyV4), error)
         }
         guard marks.isEmpty else {
             return marks.flatMap { exempt in
@@ -194,7 +211,12 @@ extension LookupBatch {
         _ host: HostListing
     ) {
         guard case .answered(_, let answer) = lookup.step else { return }
-        for answer in [answer, lookup.outer?.value.answer] {
+        let outer = lookup.outer?.value
+        let packets = [
+            (lookup.query.destination, answer),
+            (outer?.destination ?? lookup.query.destination, outer?.answer),
+        ]
+        for (destination, answer) in packets {
             guard case .taken(let match)? = answer, match.type.leavesHost, let answer else { continue }
             let nexthops = match.nexthops
             guard nexthops.count <= CarrierLookup.nexthopLimit else { continue }
@@ -203,11 +225,15 @@ extension LookupBatch {
                 let facts = interfaces.facts(aboutInterface: nexthop.interfaceIndex, lookup.detail)
                 guard let facts, facts.traits.contains(.isTunnel) else { continue }
                 let table = lookup.infersCarriers ? answer.entry?.table : nil
+                let endpoint = Result { () throws(ReachabilityError) in
+                    try host.peerEnds(of: facts.link, to: destination)
+                }
                 let entrance = CarrierLookup.Entrance(
-                    tunnel: facts.index, mark: mark, detail: lookup.detail, table: table)
+                    tunnel: facts.index, mark: mark, detail: lookup.detail, table: table,
+                    endpoint: (try? endpoint.get()) ?? nil)
                 guard entrances.insert(entrance).inserted else { continue }
                 let planned = CarrierLookup.plan(
-                    facts.link, under: lookup, mark, answer, depth: depth, host)
+                    facts.link, under: lookup, mark, answer, endpoint: endpoint, depth: depth, host)
                 for next in planned { add(next) }
             }
         }

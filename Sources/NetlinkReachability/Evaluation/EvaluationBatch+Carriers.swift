@@ -24,11 +24,13 @@ extension EvaluationBatch {
         case .answered(let source, let answer):
             for nexthop in answer.nexthops {
                 let next = carrierIndex(
-                    ofTunnel: nexthop.interfaceIndex, carrier.packetMark, carrier.key.detail)
+                    ofTunnel: nexthop.interfaceIndex, carrier.lookup.query.destination, carrier.packetMark,
+                    carrier.key.detail)
                 if let next { evaluateCarrier(next, depth: depth + 1) }
             }
             do throws(ReachabilityError) {
-                try checkCarriers(answer, carrier.packetMark, carrier.key.detail)
+                try checkCarriers(
+                    answer, carrier.lookup.query.destination, carrier.packetMark, carrier.key.detail)
             } catch {
                 carrierStates[index] = .failed(error)
                 return
@@ -38,7 +40,9 @@ extension EvaluationBatch {
                 answer, of: carrier.lookup.candidate, query, carrier.lookup.detail, carrier.packetMark)
             if verdict.kind == .tunnelWaits, let nexthop = verdict.nexthop,
                 case .underEvaluation? = carrierState(
-                    ofTunnel: nexthop.interfaceIndex, carrier.packetMark, carrier.key.detail)
+                    ofTunnel: nexthop.interfaceIndex, query.destination, carrier.packetMark,
+                    carrier.key.detail
+                )
             {
                 (verdict.flags, verdict.kind) = ([], .tunnelLoops)
             }
@@ -51,11 +55,20 @@ extension EvaluationBatch {
     }
 
     /// The lookup of the outer packets of a tunnel, if the kernel shows where they go.
-    private func carrierIndex(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> Int? {
+    private func carrierIndex(
+        ofTunnel index: UInt32,
+        _ destination: IPAddress,
+        _ mark: UInt32,
+        _ detail: QueryDetail
+    ) -> Int? {
+        // Peers are known here if they could be listed.
+        let link = interfaces.facts(aboutInterface: index, detail)?.link
+        let endpoint = link.flatMap { try? host.peerEnds(of: $0, to: destination) }
         func find(_ infersCarriers: Bool) -> Int? {
             batch.carrierIndices[
                 CarrierLookup.Key(
-                    tunnel: index, mark: mark, detail: detail, outer: .toRemote,
+                    tunnel: index, mark: mark, detail: detail,
+                    outer: endpoint.map(CarrierLookup.Outer.toEndpoint) ?? .toRemote,
                     infersCarriers: infersCarriers)]
         }
         // Only a full lookup infers.
@@ -63,18 +76,27 @@ extension EvaluationBatch {
     }
 
     /// What became of the outer packets of a tunnel; `nil` where the kernel does not show where they go.
-    private func carrierState(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> CarrierState?
-    {
+    private func carrierState(
+        ofTunnel index: UInt32,
+        _ destination: IPAddress,
+        _ mark: UInt32,
+        _ detail: QueryDetail
+    ) -> CarrierState? {
         guard !batch.carriers.isEmpty else { return nil }
-        return carrierIndex(ofTunnel: index, mark, detail).flatMap { carrierStates[$0] }
+        return carrierIndex(ofTunnel: index, destination, mark, detail).flatMap { carrierStates[$0] }
     }
 
-    /// The traits of an interface, with those that follow from what carries it; `nil` when it is gone.
-    func traits(ofInterface index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> InterfaceTraits? {
+    /// The traits of an interface, with those that follow from what carries packets to a destination there; `nil` when
+    /// it is gone.
+    func traits(
+        ofInterface index: UInt32,
+        _ destination: IPAddress,
+        _ mark: UInt32,
+        _ detail: QueryDetail
+    ) -> InterfaceTraits? {
         guard let traits = interfaces.traits(ofInterface: index, detail) else { return nil }
-        guard traits.contains(.isTunnel), let state = carrierState(ofTunnel: index, mark, detail) else {
-            return traits
-        }
+        guard traits.contains(.isTunnel), let state = carrierState(ofTunnel: index, destination, mark, detail)
+        else { return traits }
         switch state {
         case .underEvaluation: return traits.union(.isNotCarried)
         case .evaluated(let outer) where outer.rank < 2:
@@ -85,20 +107,28 @@ extension EvaluationBatch {
     }
 
     /// Why the outer packets of a tunnel cannot leave now: if the tunnel around it waits too, what that waits for.
-    func carrierReason(ofTunnel index: UInt32, _ mark: UInt32, _ detail: QueryDetail) -> ReachabilityReason? {
-        guard case .evaluated(let outer)? = carrierState(ofTunnel: index, mark, detail) else { return nil }
+    func carrierReason(
+        ofTunnel index: UInt32,
+        _ destination: IPAddress,
+        _ mark: UInt32,
+        _ detail: QueryDetail
+    ) -> ReachabilityReason? {
+        guard case .evaluated(let outer)? = carrierState(ofTunnel: index, destination, mark, detail) else {
+            return nil
+        }
         return outer.kind == .tunnelWaits ? outer.outerReason : outer.reason
     }
 
     /// Checks that the outer packets of the tunnels that an answer leads into could be looked up.
     func checkCarriers(
         _ answer: RouteAnswer,
+        _ destination: IPAddress,
         _ mark: UInt32,
         _ detail: QueryDetail
     ) throws(ReachabilityError) {
         guard !batch.carriers.isEmpty else { return }
         for nexthop in answer.nexthops {
-            let state = carrierState(ofTunnel: nexthop.interfaceIndex, mark, detail)
+            let state = carrierState(ofTunnel: nexthop.interfaceIndex, destination, mark, detail)
             if case .failed(let error)? = state { throw error }
         }
     }
@@ -107,54 +137,64 @@ extension EvaluationBatch {
 // MARK: - Describe
 
 extension EvaluationBatch {
-    /// What carries an interface that packets with a mark take, and what carries that, if those are tunnels.
+    /// What carries an interface that packets to a destination with a mark take, and what carries that, if those are
+    /// tunnels.
     ///
     /// Only lookups of ``QueryDetail/full`` know.
     mutating func carriers(
         ofInterface index: UInt32,
+        to destination: IPAddress,
         _ mark: UInt32
     ) throws(ReachabilityError) -> [TunnelCarrier] {
         var found: [TunnelCarrier] = []
-        var next = [(index: index, mark: mark)]
+        var next = [(index: index, destination: Optional(destination), mark: mark)]
         var place = 0
         while place < next.count {
-            let (index, mark) = next[place]
+            let (index, destination, mark) = next[place]
             place += 1
             guard let facts = interfaces.facts(aboutInterface: index, .full),
                 facts.traits.contains(.isTunnel)
             else { continue }
-            let carriers = try carriers(of: facts, mark)
-            found += carriers
-            for carrier in carriers {
+            for (carrier, outer) in try carriers(of: facts, to: destination, mark) {
+                found.append(carrier)
                 guard let index = carrier.interface?.index, !next.contains(where: { $0.index == index })
                 else { continue }
-                next.append((index, carrier.isExact ? mark : carrier.mark))
+                next.append((index, outer?.lookup.candidate.destination, outer?.packetMark ?? mark))
             }
         }
         return found
     }
 
+    /// A carrier, and the lookup of the outer packets; `nil` for one that is known without.
+    private typealias FoundCarrier = (carrier: TunnelCarrier, outer: CarrierLookup?)
+
     private mutating func carriers(
         of facts: InterfaceFacts,
+        to destination: IPAddress?,
         _ mark: UInt32
-    ) throws(ReachabilityError) -> [TunnelCarrier] {
+    ) throws(ReachabilityError) -> [FoundCarrier] {
         let tunnel = NetworkInterface(facts)
+        let endpoint = try destination.flatMap { (destination) throws(ReachabilityError) in
+            try host.peerEnds(of: facts.link, to: destination)
+        }
         let all = batch.carriers.indices.filter { index in
             let key = batch.carriers[index].key
-            return key.tunnel == facts.index && key.mark == mark && key.detail == .full
+            guard key.tunnel == facts.index, key.mark == mark, key.detail == .full else { return false }
+            // Other destinations have other peers.
+            return if case .toEndpoint(let ends) = key.outer { ends == endpoint } else { endpoint == nil }
         }
-        var carriers: [TunnelCarrier] = []
+        var carriers: [FoundCarrier] = []
         let inferring = all.filter { batch.carriers[$0].key.infersCarriers }
         for index in inferring.isEmpty ? all : inferring {
             // Those of both families, and of both halves of IPv4, can be one.
             for carrier in try self.carriers(of: tunnel, index)
-            where !carriers.contains(where: carrier.isSame) {
-                carriers.append(carrier)
+            where !carriers.contains(where: { carrier.isSame(as: $0.carrier) }) {
+                carriers.append((carrier, batch.carriers[index]))
             }
         }
         // The outer packets of other addresses can take another path: that of the best counts.
-        if let best = carriers.map(\.flags.rank).max(), carriers.allSatisfy({ !$0.isExact }) {
-            carriers.removeAll { $0.flags.rank < best }
+        if let best = carriers.map(\.carrier.flags.rank).max(), carriers.allSatisfy({ !$0.carrier.isExact }) {
+            carriers.removeAll { $0.carrier.flags.rank < best }
         }
         if carriers.isEmpty, let ends = facts.link.ends, ends.link != 0, ends.remote == nil,
             !host.leadsElsewhere(facts.link, than: ends),
@@ -165,9 +205,9 @@ extension EvaluationBatch {
             let blocker = ReachabilityRules.blocker(lower.traits)
             carrier.flags = blocker == nil ? .reachable : []
             carrier.reason = ReachabilityReason(blocker ?? .onLink, lower.name)
-            carriers = [carrier]
+            carriers = [(carrier, nil)]
         }
-        return carriers.isEmpty ? [TunnelCarrier(tunnel, .unknown)] : carriers
+        return carriers.isEmpty ? [(TunnelCarrier(tunnel, .unknown), nil)] : carriers
     }
 
     /// What a lookup of outer packets shows of the carrier.
@@ -183,6 +223,7 @@ extension EvaluationBatch {
         let evidence: TunnelCarrier.Evidence =
             switch carrier.key.outer {
             case .toRemote: .remote
+            case .toEndpoint: .endpoint
             case .marked: .rule
             case .toPeer: .hostRoute
             }
@@ -198,7 +239,7 @@ extension EvaluationBatch {
         case .rule where outer.answer?.type == .unicast, .hostRoute where outer.answer?.isHostRoute == true:
             // What leads into the tunnel itself carries something else.
             guard !interfaces.contains(tunnel) else { return [] }
-        case .remote:
+        case .remote, .endpoint:
             // It leads nowhere, or to this host.
             if interfaces.isEmpty { return [result] }
         default: return []

@@ -253,7 +253,7 @@ extension EvaluationBatch {
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
             let detail = batch.lookups[index].detail
-            try checkCarriers(answer, query.mark, detail)
+            try checkCarriers(answer, query.destination, query.mark, detail)
             let verdict = judge(answer, of: candidate, query, detail)
             guard case .taken(let match) = answer else { return verdict }
             if let encapsulation = match.nexthop?.encapsulation {
@@ -290,7 +290,7 @@ extension EvaluationBatch {
         _ mark: UInt32? = nil
     ) -> Verdict {
         ReachabilityRules.judge(answer, of: candidate, query) {
-            traits(ofInterface: $0, mark ?? query.mark, detail)
+            traits(ofInterface: $0, query.destination, mark ?? query.mark, detail)
         }
     }
 
@@ -349,7 +349,8 @@ extension EvaluationBatch {
         guard verdict.kind == .tunnelWaits, let nexthop = verdict.nexthop else {
             return outer(of: lookup)?.reason
         }
-        return carrierReason(ofTunnel: nexthop.interfaceIndex, mark, lookup.detail)
+        return carrierReason(
+            ofTunnel: nexthop.interfaceIndex, lookup.query.destination, mark, lookup.detail)
     }
 
     /// The name of an interface that a full answer goes through; `nil` when it is gone.

@@ -11,6 +11,7 @@ final class HostListing {
     private var allLinks: Result<[Link], ReachabilityError>?
     private var allRules: Result<[Rule], ReachabilityError>?
     private var allPeers: [IPAddress]?
+    private var wireGuards: [UInt32: Result<WireGuardPeers?, ReachabilityError>] = [:]
     private var delivered: [RouteQuery: Bool] = [:]
     private var allNameservers: [IPAddress]??
 
@@ -44,6 +45,15 @@ final class HostListing {
             (ends.remote != nil && other.remote != ends.remote)
                 || (other.link != 0 && other.link != ends.link)
         }
+    }
+
+    /// The ends of the packets that a tunnel sends around those to a destination, if that decides; `nil` for a tunnel
+    /// with ends of its own, and where they are not known.
+    func peerEnds(of tunnel: Link, to destination: IPAddress) throws(ReachabilityError) -> TunnelEnds? {
+        guard tunnel.kind == "wireguard" else { return nil }
+        return try Self.once(&wireGuards[tunnel.index]) { () throws(ReachabilityError) in
+            try facts.routing.wireGuardPeers(ofInterface: tunnel.index)
+        }?.ends(to: destination)
     }
 
     /// The remote addresses of connected sockets; none where they are not known.

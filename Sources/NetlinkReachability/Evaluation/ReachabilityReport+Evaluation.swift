@@ -26,7 +26,7 @@ extension EvaluationBatch {
         guard let query = evaluation.query, query.wantsEntry, let index = evaluation.facts?.index else {
             return []
         }
-        return try carriers(ofInterface: index, query.mark)
+        return try carriers(ofInterface: index, to: query.destination, query.mark)
     }
 
     /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown,

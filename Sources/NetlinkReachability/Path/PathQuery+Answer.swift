@@ -113,7 +113,8 @@ extension PathQuery {
         let excluded = restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
         var carriers: [TunnelCarrier] = []
         for exit in used {
-            carriers += try batch.carriers(ofInterface: exit.interface.index, options.mark)
+            carriers += try batch.carriers(
+                ofInterface: exit.interface.index, to: exit.destination, options.mark)
         }
         let interfaces = used.map(\.interface).withoutRepeats()
         let cost = metering.cost(of: interfaces + carriers.compactMap(\.interface))
@@ -215,6 +216,8 @@ extension Array where Element: Hashable {
 /// A nexthop of the default path that packets of one family can take.
 struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface
+    /// The address that stands for those to which packets take it.
+    var destination: IPAddress
     /// The gateway; a link-local one has the interface as its zone.
     var gateway: IPAddress?
     /// The metric of the default route.
@@ -242,7 +245,7 @@ extension EvaluationBatch {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
             var other = evaluation
             let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
-            let traits = traits(ofInterface: nexthop.interfaceIndex, query.mark, .full)
+            let traits = traits(ofInterface: nexthop.interfaceIndex, query.destination, query.mark, .full)
             other.verdict = ReachabilityRules.judge(single, of: candidate, query) { _ in traits }
             other.facts = facts
             if other.rank == evaluation.rank { others.append(other) }
@@ -254,8 +257,11 @@ extension EvaluationBatch {
 
 extension PathExit {
     fileprivate init?(_ evaluation: Evaluation, _ metric: UInt32) {
-        guard let facts = evaluation.facts, let nexthop = evaluation.nexthop else { return nil }
+        guard let facts = evaluation.facts, let nexthop = evaluation.nexthop,
+            let candidate = evaluation.candidate
+        else { return nil }
         interface = NetworkInterface(facts)
+        destination = candidate.destination
         gateway = nexthop.gateway
         if let address = nexthop.gateway, address.needsZone {
             let index = ZoneIdentifier(index: facts.link.index)

@@ -162,6 +162,10 @@ private struct NamespaceRouting: RoutingSource {
         try namespace.entering(kernel.forwardingEnds(ofInterface: index))
     }
 
+    func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
+        try namespace.entering(kernel.wireGuardPeers(ofInterface: index))
+    }
+
     func connectedPeers() -> [IPAddress] {
         (try? namespace.entering(kernel.connectedPeers())) ?? []
     }

@@ -32,7 +32,7 @@ package enum DeviceFacts {
     package static func wirelessIndexes() throws(ReachabilityError) -> Set<UInt32>? {
         var indexes: Set<UInt32> = []
         do {
-            try dump(NL80211_CMD_GET_INTERFACE, "list the Wi-Fi interfaces") {
+            try GenericFamily.nl80211.dump(NL80211_CMD_GET_INTERFACE.rawValue, "list the Wi-Fi interfaces") {
                 (message) throws(MalformedMessage) in
                 if let index = try wirelessIndex(message) { indexes.insert(index) }
             }
@@ -48,7 +48,9 @@ package enum DeviceFacts {
     package static func signal(ofInterface index: UInt32) -> Int8? {
         var signal: Int8?
         let interface = Request.Attribute(Int(NL80211_ATTR_IFINDEX.rawValue), index)
-        let isAnswered: Void? = try? dump(NL80211_CMD_GET_STATION, "ask for the signal", [interface]) {
+        let isAnswered: Void? = try? GenericFamily.nl80211.dump(
+            NL80211_CMD_GET_STATION.rawValue, "ask for the signal", [interface]
+        ) {
             (message) throws(MalformedMessage) in
             // The first station counts: a client has one, its access point.
             let station = try Self.signal(message)
@@ -62,7 +64,8 @@ package enum DeviceFacts {
     package static func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
         var ssid: [UInt8]?
         do {
-            try dump(NL80211_CMD_GET_INTERFACE, "ask for the wireless network") {
+            try GenericFamily.nl80211.dump(NL80211_CMD_GET_INTERFACE.rawValue, "ask for the wireless network")
+            {
                 (message) throws(MalformedMessage) in
                 if try wirelessIndex(message) == index { ssid = try Self.ssid(message) }
             }
@@ -90,27 +93,5 @@ package enum DeviceFacts {
         let station = try message.parts(genlmsghdr.self).attributes.nested(
             Int(NL80211_ATTR_STA_INFO.rawValue))
         return try station?.value(Int(NL80211_STA_INFO_SIGNAL.rawValue))
-    }
-
-    /// Dumps what a command of nl80211 lists, through a socket of its own.
-    ///
-    /// - Throws: An error, with ENOENT when the kernel has no nl80211.
-    private static func dump(
-        _ command: nl80211_commands,
-        _ operation: String,
-        _ attributes: [Request.Attribute] = [],
-        _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
-    ) throws(ReachabilityError) {
-        var socket = try QuerySocket(netlinkProtocol: NETLINK_GENERIC)
-        let naming = Request(
-            GENL_ID_CTRL, genlmsghdr(cmd: UInt8(CTRL_CMD_GETFAMILY), version: 1, reserved: 0),
-            [Request.Attribute(CTRL_ATTR_FAMILY_NAME, text: NL80211_GENL_NAME)])
-        let family = try socket.value(naming, operation, missingFor: []) {
-            (message) throws(MalformedMessage) -> UInt16? in
-            try message.parts(genlmsghdr.self).attributes.value(CTRL_ATTR_FAMILY_ID)
-        }
-        guard let family else { throw ReachabilityError(operation: operation, number: EBADMSG) }
-        let header = genlmsghdr(cmd: UInt8(command.rawValue), version: 1, reserved: 0)
-        try socket.list(Request(family, isDump: true, header, attributes), operation, body)
     }
 }

@@ -3,6 +3,7 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
+internal import SystemSupport
 
 extension KernelRouting {
     /// Returns all interfaces of the namespace.
@@ -55,6 +56,31 @@ extension KernelRouting {
         guard isInNamespace else { return [] }
         let (udp, tcp) = (peers(IPPROTO_UDP), peers(IPPROTO_TCP))
         return udp.sorted() + tcp.subtracting(udp).sorted()
+    }
+
+    /// Returns the peers of a WireGuard interface.
+    ///
+    /// The kernel shows them to a process with CAP_NET_ADMIN; one that was refused is not asked again. A device that was
+    /// moved sends in the network namespace that it was made in: its peers count where its UDP socket is in this one.
+    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
+        guard isInNamespace, !isRefusedPeers.withLock(\.self) else { return nil }
+        var messages = WireGuardMessages()
+        do throws(ReachabilityError) {
+            let interface = Request.Attribute(Int(WGDEVICE_A_IFINDEX.rawValue), index)
+            try GenericFamily.wireGuard.dump(
+                WG_CMD_GET_DEVICE.rawValue, "list the peers of a WireGuard interface", [interface]
+            ) { (message) throws(MalformedMessage) in try messages.take(message) }
+            let port = messages.listenPort
+            guard port != 0, try ConnectedSocket.isUnconnectedUDP(port) else { return nil }
+        } catch {
+            if [EPERM, EACCES].contains(error.number) { isRefusedPeers.withLock { $0 = true } }
+            // The interface is gone or another one, or the kernel lacks the family or sock_diag.
+            let isUnknown = [EPERM, EACCES, ENODEV, EOPNOTSUPP, ENOENT, EPROTONOSUPPORT].contains(
+                error.number)
+            guard isUnknown else { throw error }
+            return nil
+        }
+        return messages.result
     }
 
     private func peers(_ ipProtocol: Int) -> Set<IPAddress> {

@@ -40,6 +40,11 @@ package struct QuerySocket: ~Copyable {
         cnl_query_is_strict(handle)
     }
 
+    /// Overwrites the last answers, for those that hold secrets.
+    mutating func wipe() {
+        cnl_query_wipe(handle)
+    }
+
     /// Joins a group, whose notifications then queue up with the answers; `false` on failure.
     mutating func follow(_ group: EventGroup) -> Bool {
         cnl_query_follow(handle, group.number)

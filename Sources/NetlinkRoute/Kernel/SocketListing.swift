@@ -108,6 +108,26 @@ extension ConnectedSocket {
         localPort: UInt16 = 0,
         _ take: (ConnectedSocket) -> Void
     ) throws(ReachabilityError) {
+        try list(family, ipProtocol: ipProtocol, localPort: localPort, states: states, take)
+    }
+
+    /// Whether a UDP socket of the calling thread's network namespace that is connected to nothing has a local port, and
+    /// takes IPv4 packets to any address.
+    static func isUnconnectedUDP(_ localPort: UInt16) throws(ReachabilityError) -> Bool {
+        var isFound = false
+        try list(.v4, ipProtocol: UInt16(IPPROTO_UDP), localPort: localPort, states: 1 << UInt32(TCP_CLOSE)) {
+            if $0.flow.local.isUnspecified { isFound = true }
+        }
+        return isFound
+    }
+
+    private static func list(
+        _ family: IPAddress.Family,
+        ipProtocol: UInt16,
+        localPort: UInt16,
+        states: UInt32,
+        _ take: (ConnectedSocket) -> Void
+    ) throws(ReachabilityError) {
         var body = inet_diag_req_v2()
         body.sdiag_family = family.rawValue
         // The number of MPTCP does not fit into the byte. A kernel that skips the attribute lists no sockets of

@@ -27,11 +27,7 @@ struct Attributes {
         let attribute = withUnsafeBytes(of: attributes.by_type) { table in
             table.bindMemory(to: UnsafePointer<nlattr>?.self)[type]
         }
-        return attribute.map { attribute in
-            let header = MemoryLayout<nlattr>.size
-            return UnsafeRawBufferPointer(
-                start: UnsafeRawPointer(attribute) + header, count: Int(attribute.pointee.nla_len) - header)
-        }
+        return attribute.map(Self.value)
     }
 
     /// A value of fixed size; `nil` where it is missing.
@@ -72,6 +68,28 @@ struct Attributes {
     func nested(_ type: Int) throws(MalformedMessage) -> Attributes? {
         guard let bytes = self[type] else { return nil }
         return try Attributes(bytes)
+    }
+
+    /// Passes each attribute of a list, whose types mean nothing, with the attributes in it; none where the list is
+    /// missing.
+    func forEach(
+        in type: Int,
+        _ body: (Attributes) throws(MalformedMessage) -> Void
+    ) throws(MalformedMessage) {
+        guard let bytes = self[type] else { return }
+        var (offset, attribute) = (0, UnsafePointer<nlattr>?.none)
+        while true {
+            let status = cnl_next_attribute(bytes.baseAddress, bytes.count, &offset, &attribute)
+            guard status >= 0 else { throw MalformedMessage() }
+            guard status > 0, let attribute else { return }
+            try body(Attributes(Self.value(of: attribute)))
+        }
+    }
+
+    private static func value(of attribute: UnsafePointer<nlattr>) -> UnsafeRawBufferPointer {
+        let header = MemoryLayout<nlattr>.size
+        return UnsafeRawBufferPointer(
+            start: UnsafeRawPointer(attribute) + header, count: Int(attribute.pointee.nla_len) - header)
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// How a tunnel sends its packets: in other packets, which have a route of their own.
 ///
-/// The kernel's counterpart is IFLA_INFO_DATA of the tunnel's kind.
+/// The kernel's counterpart is IFLA_INFO_DATA of the tunnel's kind, and a peer of ``WireGuardPeers``.
 package struct TunnelEnds: Hashable, Sendable {
     /// The destination of the outer packets; `nil` where each packet can have another one, and for an interface of
     /// IPsec.
@@ -17,6 +17,8 @@ package struct TunnelEnds: Hashable, Sendable {
     package var typeOfService: UInt8 = 0
     /// The UDP port that the outer packets are sent to, in host byte order; `nil` where they are not UDP.
     package var destinationPort: UInt16?
+    /// The UDP port that the outer packets are sent from, in host byte order; `nil` where it is not known.
+    package var sourcePort: UInt16?
 
     /// A tunnel without ends.
     package init() {}

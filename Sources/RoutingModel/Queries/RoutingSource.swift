@@ -40,6 +40,9 @@ package protocol RoutingSource: Sendable {
     /// known, and by default.
     func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds>
 
+    /// Lists the peers of a WireGuard interface; `nil` where they are not shown, and by default.
+    func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers?
+
     /// Lists the remote addresses of the connected sockets of the host, each once, those of UDP first; empty where they
     /// are not known, and by default.
     func connectedPeers() -> [IPAddress]
@@ -122,6 +125,10 @@ extension RoutingSource {
         []
     }
 
+    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
+        nil
+    }
+
     package func connectedPeers() -> [IPAddress] {
         []
     }
@@ -186,6 +193,10 @@ extension ForwardingSource {
 
     package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
         try base.forwardingEnds(ofInterface: index)
+    }
+
+    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
+        try base.wireGuardPeers(ofInterface: index)
     }
 
     package func connectedPeers() -> [IPAddress] {

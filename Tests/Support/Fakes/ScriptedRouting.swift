@@ -35,6 +35,10 @@ package final class ScriptedRouting: RoutingSource {
         package var addresses: [InterfaceAddress] = []
         /// What connect(2) gives a socket, by destination.
         package var connections: [IPAddress: ConnectOutcome] = [:]
+        /// The peers of WireGuard interfaces.
+        package var wireGuardPeers: [UInt32: WireGuardPeers] = [:]
+        /// The error of every question about such peers.
+        package var peersError: ReachabilityError?
         /// The remote addresses of connected sockets.
         package var connectedPeers: [IPAddress] = []
         /// The hardware addresses of neighbours; `nil` if none are known.
@@ -208,6 +212,13 @@ package final class ScriptedRouting: RoutingSource {
         try state.withLock { (state) throws(ReachabilityError) in
             if let error = state.script.rulesError { throw error }
             return try state.tables?.rules() ?? []
+        }
+    }
+
+    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
+        try state.withLock { (state) throws(ReachabilityError) in
+            if let error = state.script.peersError { throw error }
+            return state.script.wireGuardPeers[index]
         }
     }
 

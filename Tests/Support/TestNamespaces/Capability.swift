@@ -5,6 +5,8 @@ internal import SystemSupport
 /// A capability of the machine that a live test needs.
 package enum Capability: String, CaseIterable, Sendable {
     case veth, bridge, ifb, macvlan, vxlan, vlan, vrf, bond, wireguard
+    /// WireGuard with peers, which `wg` sets.
+    case wireguardPeers
     case tun
     /// Macvlans whose carrier can be taken away, since Linux 5.1.
     case protodown
@@ -75,6 +77,9 @@ package enum Capability: String, CaseIterable, Sendable {
         switch self {
         case .veth, .bridge, .ifb, .bond, .wireguard:
             try host.ip("link add probed type \(rawValue)")
+        case .wireguardPeers:
+            try host.ip("link add probed type wireguard")
+            try host.shell("wg set probed listen-port 41000")
         case .vrf:
             try host.ip("link add probed type vrf table 500")
         case .vlan:

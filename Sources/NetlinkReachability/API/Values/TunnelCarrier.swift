@@ -16,6 +16,9 @@ public struct TunnelCarrier: Hashable, Sendable, Codable {
     public enum Evidence: String, Hashable, Sendable, CaseIterable, Codable {
         /// Exact: the route to the remote end, with the interface and the mark of the tunnel (`ip -d link`).
         case remote
+        /// Exact: the route to the endpoint of the WireGuard peer that has the destination, with the mark of the
+        /// interface (`wg show`). It takes CAP_NET_ADMIN.
+        case endpoint
         /// Exact: the outer packets are bound to the interface, and the kernel does not show their destination.
         case link
         /// Inferred: a rule keeps packets of a mark out of the tunnel's routing table, as those of wg-quick and
@@ -46,7 +49,12 @@ public struct TunnelCarrier: Hashable, Sendable, Codable {
     /// Whether the kernel shows the carrier.
     ///
     /// An inferred carrier changes no flags.
-    public var isExact: Bool { evidence == .remote || evidence == .link }
+    public var isExact: Bool {
+        switch evidence {
+        case .remote, .endpoint, .link: true
+        case .rule, .hostRoute, .unknown: false
+        }
+    }
 
     init(_ tunnel: NetworkInterface, _ evidence: Evidence) {
         (self.tunnel, self.evidence) = (tunnel, evidence)

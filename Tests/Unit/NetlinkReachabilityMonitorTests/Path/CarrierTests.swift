@@ -311,6 +311,124 @@ struct CarrierTests {
         }
     }
 
+    // MARK: WireGuard
+
+    /// The wires and wg0, whose table is 51820 for packets without the mark, as wg-quick configures it, with two peers:
+    /// one for all addresses, and one for 10.7.0.0/16 behind the other wire.
+    private func addWireGuard(_ change: (inout WireGuardPeers) -> Void = { _ in }) throws {
+        try addFullTunnel()
+        setPeers(4) { peers in
+            peers.allow(.allV4, ends("192.0.2.9"))
+            peers.allow("10.7.0.0/16", ends("203.0.113.9"))
+            change(&peers)
+        }
+    }
+
+    private func ends(_ remote: String, mark: UInt32 = 51_820) -> TunnelEnds {
+        var ends = TunnelEnds()
+        (ends.remote, ends.mark) = (IPAddress(remote), mark)
+        (ends.sourcePort, ends.destinationPort) = (41_000, 51_820)
+        return ends
+    }
+
+    private func setPeers(_ index: UInt32, _ change: (inout WireGuardPeers) -> Void) {
+        var peers = WireGuardPeers()
+        change(&peers)
+        let made = peers
+        network.routing.script { $0.wireGuardPeers[index] = made }
+    }
+
+    private func report(_ address: IPAddress) throws -> ReachabilityReport {
+        try NetworkReachability(target: .address(address), source: network.source).blockingReport()
+    }
+
+    @Test func `a WireGuard peer is carried by the interface of the route to its endpoint`() throws {
+        try addWireGuard()
+        let path = try network.source.path()
+        #expect(path.carriers.map(\.description) == ["wg0 is carried by eth0 (to 192.0.2.9, mark 51820)"])
+        #expect(path.carriers.map(\.evidence) == [.endpoint])
+        #expect(path.carriers.map(\.isExact) == [true])
+        #expect(
+            try report("10.7.1.1").carriers.map(\.description)
+                == ["wg0 is carried by eth1 (to 203.0.113.9, mark 51820)"])
+    }
+
+    @Test func `a destination waits for the carrier of its own peer alone`() throws {
+        try addWireGuard()
+        cut(3, "eth1")
+        var batch = EvaluationBatch(network.source.facts)
+        for (address, detail) in [
+            ("10.7.1.1", .flags), ("10.8.1.1", .flags), ("10.7.1.1", .full), ("10.8.1.1", .full),
+        ] as [(IPAddress, QueryDetail)] {
+            batch.add(.address(address), ReachabilityOptions(), detail)
+        }
+        batch.run()
+        for (target, waits) in [true, false, true, false].enumerated() {
+            #expect(try batch.flags(target).contains(.connectionRequired) == waits)
+        }
+        #expect(try report("10.7.1.1").reason.code == .tunnelWaits)
+        #expect(
+            try report("10.7.1.1").reason.description
+                == "wg0 waits until its outer packets can leave: eth1 has no carrier")
+        let other = try batch.report(3, on: .address("10.8.1.1"), ReachabilityOptions())
+        #expect(other.carriers.map(\.description) == ["wg0 is carried by eth0 (to 192.0.2.9, mark 51820)"])
+    }
+
+    @Test func `a peer without an endpoint is inferred as before`() throws {
+        try addWireGuard { $0.allow("10.6.0.0/16", nil) }
+        #expect(
+            try report("10.6.1.1").carriers.map(\.description)
+                == ["wg0 is carried by eth0 (mark 51820; inferred from a rule)"])
+        setPeers(4) { $0.allow("10.7.0.0/16", ends("203.0.113.9")) }
+        #expect(
+            try report("10.6.1.1").carriers.map(\.description)
+                == ["wg0 is carried by eth0 (mark 51820; inferred from a rule)"])
+    }
+
+    @Test func `an endpoint is looked up with the mark and the ports of the interface`() throws {
+        try addWireGuard()
+        _ = try network.source.path()
+        let outer = network.routing.queries.filter { $0.destination == "192.0.2.9" }
+        #expect(!outer.isEmpty)
+        for query in outer {
+            #expect(query.mark == 51_820 && query.user == 0 && query.ipProtocol == 17)
+            #expect(query.sourcePort == 41_000 && query.destinationPort == 51_820)
+        }
+    }
+
+    @Test func `packets of WireGuard have its mark in the tunnel around it`() throws {
+        try addWireGuard()
+        tunnel(5, "vx5", to: "203.0.113.9", kind: "vxlan") { $0.mark = nil }
+        try route("192.0.2.9/32", 5)
+        // The mark inside is 0, and would lead to eth1.
+        try route("203.0.113.9/32", 2, via: "192.0.2.254", table: 100)
+        network.apply(.rule(.v4, 99, .lookup(table: 100)) { $0.mark = Masked(51_820) })
+        try route("192.0.2.9/32", 5, table: 100)
+        #expect(
+            try carriers() == [
+                "wg0 is carried by vx5 (to 192.0.2.9, mark 51820)",
+                "vx5 is carried by eth0 (to 203.0.113.9, mark 51820)",
+            ])
+    }
+
+    @Test func `an endpoint behind the tunnel itself makes it wait`() throws {
+        try addWires()
+        network.tunnel(4, "wg0")
+        try route("0.0.0.0/0", 4)
+        setPeers(4) { $0.allow(.allV4, ends("198.51.100.9", mark: 0)) }
+        #expect(
+            try defaultReport().reason.description
+                == "wg0 waits until its outer packets can leave: they lead back into wg0")
+    }
+
+    @Test func `where the peers cannot be listed, the answer is an error`() throws {
+        try addWireGuard()
+        network.routing.script { $0.peersError = Self.failure }
+        let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        #expect(throws: Self.failure) { try target.blockingFlags() }
+        #expect(throws: Self.failure) { try carriers() }
+    }
+
     // MARK: Inferred carriers
 
     /// A tunnel for all packets but those of a mark, as wg-quick configures it.

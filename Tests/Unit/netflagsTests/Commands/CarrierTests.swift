@@ -11,8 +11,8 @@ private let blocker = [Capability.veth, .vxlan, .tun].compactMap(\.blocker).firs
 @Suite(.enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")"))
 struct CarrierTests {
     /// The other end of the tunnel, in its network.
-    private static let target = "10.9.0.9"
-    private static let wires = ["w0": "192.0.2", "w1": "198.51.100", "w2": "203.0.113"]
+    static let target = "10.9.0.9"
+    static let wires = ["w0": "192.0.2", "w1": "198.51.100", "w2": "203.0.113"]
 
     // MARK: Transmit counters
 
@@ -73,8 +73,8 @@ struct CarrierTests {
         }
     }
 
-    private func makeHost(_ draw: Draw) throws -> TestNamespace {
-        let host = try TestNamespace()
+    /// Adds the wires, each with its network.
+    func addWires(to host: TestNamespace) throws {
         for (name, network) in Self.wires.sorted(by: { $0.key < $1.key }) {
             try host.wire(name, "\(network).1/24")
             // Packets leave at once, although no host answers: also those to a remote end of another link, which a
@@ -87,6 +87,11 @@ struct CarrierTests {
                     "neigh add \($0) lladdr 02:00:00:00:00:01 dev \(name)"
                 })
         }
+    }
+
+    private func makeHost(_ draw: Draw) throws -> TestNamespace {
+        let host = try TestNamespace()
+        try addWires(to: host)
         for command in draw.commands {
             if command.hasPrefix("fdb:") {
                 try host.shell("bridge fdb add \(command.dropFirst(4))")
@@ -99,7 +104,7 @@ struct CarrierTests {
     }
 
     /// How many packets each wire has sent.
-    private func sent(by host: TestNamespace) throws -> [String: Double] {
+    func sent(by host: TestNamespace) throws -> [String: Double] {
         let output = try host.ip("-s -j link show")
         let links = try #require(JSONValue(output.split(separator: "\n").joined())).elements
         var counts: [String: Double] = [:]
@@ -111,7 +116,7 @@ struct CarrierTests {
     }
 
     /// The wires that send what is sent through the tunnel.
-    private func senders(_ host: TestNamespace) throws -> Set<String> {
+    func senders(_ host: TestNamespace) throws -> Set<String> {
         let before = try sent(by: host)
         // The namespace has no server: whether the data leaves is the question.
         _ = try host.command(["exchange"])
@@ -121,7 +126,7 @@ struct CarrierTests {
     }
 
     /// What the program says: the wires that carry the tunnel, whether exactly, and whether packets can leave.
-    private func answer(
+    func answer(
         _ host: TestNamespace, mark: Int
     ) throws -> (wires: Set<String>, isExact: Bool, letters: String, words: String) {
         let arguments = ["--json", "--explain", "--mark", "\(mark)", Self.target]
@@ -144,14 +149,19 @@ struct CarrierTests {
             let host = try makeHost(draw)
             let options = draw.mark == 0 ? [] : ["mark=\(draw.mark)"]
             _ = try host.command(["connect", "udp", Self.target] + options)
-            try check(host, draw, "as drawn")
-            for wire in Self.wires.keys.sorted() {
-                try host.ip("link set \(wire)-far down")
-                try host.wait(for: wire, state: "DOWN")
-                try check(host, draw, "without \(wire)")
-                try host.ip("link set \(wire)-far up")
-                try host.wait(for: wire, state: "UP")
-            }
+            try cutEachWire(of: host) { try check(host, draw, $0) }
+        }
+    }
+
+    /// Cuts each wire in turn, and checks before and while it is cut.
+    func cutEachWire(of host: TestNamespace, _ check: (_ state: String) throws -> Void) throws {
+        try check("as drawn")
+        for wire in Self.wires.keys.sorted() {
+            try host.ip("link set \(wire)-far down")
+            try host.wait(for: wire, state: "DOWN")
+            try check("without \(wire)")
+            try host.ip("link set \(wire)-far up")
+            try host.wait(for: wire, state: "UP")
         }
     }
 
@@ -176,17 +186,24 @@ struct CarrierTests {
 
     // MARK: Real VPNs' routes
 
+    /// The line of `netflags path` about carriers.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - prefix: A command that starts it.
+    func carriers(_ host: TestNamespace, as prefix: [String] = []) throws -> String {
+        let output = try host.run(prefix + [NetflagsProcess.path, "path"]).output
+        let line = output.split(separator: "\n").first { $0.hasPrefix("carriers") }
+        return String(line?.drop { $0 != " " }.drop { $0 == " " } ?? "none: \(output)")
+    }
+
     @Test func `a host route to the peer of a socket shows the carrier of a tunnel`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.1/24")
         try host.ip("route add default via 192.0.2.254")
         try host.tunnel("tun0", "10.8.0.2/24")
         try host.ip("route add 0.0.0.0/1 dev tun0", "route add 128.0.0.0/1 dev tun0")
-        func carriers() throws -> String {
-            let output = try host.run([NetflagsProcess.path, "path"]).output
-            let line = output.split(separator: "\n").first { $0.hasPrefix("carriers") }
-            return String(line?.drop { $0 != " " }.drop { $0 == " " } ?? "none")
-        }
+        func carriers() throws -> String { try self.carriers(host) }
         #expect(try carriers() == "what carries tun0 is not known")
         try host.ip("route add 203.0.113.5 via 192.0.2.254")
         #expect(try carriers() == "what carries tun0 is not known")

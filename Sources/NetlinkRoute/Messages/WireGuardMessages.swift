@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CNetlinkShim
+internal import Glibc
+internal import RoutingModel
+
+/// The messages of a dump of WG_CMD_GET_DEVICE.
+///
+/// Several messages describe one device. One can end within the allowed addresses of a peer: the next one then begins
+/// with the same public key, and without the endpoint.
+struct WireGuardMessages {
+    private struct Peer {
+        var endpoint: TunnelEnds?
+        var allowed: [IPPrefix] = []
+    }
+
+    /// The UDP port that the device sends from, in host byte order; 0 while it has none.
+    private(set) var listenPort: UInt16 = 0
+    private var mark: UInt32 = 0
+    private var peers: [[UInt8]: Peer] = [:]
+
+    /// Takes a message of the dump; one that comes again after an interruption changes nothing.
+    ///
+    /// - Throws: An error if it is cut.
+    mutating func take(_ message: NetlinkMessage) throws(MalformedMessage) {
+        let attributes = try message.parts(genlmsghdr.self).attributes
+        if let port = try attributes.value(WGDEVICE_A_LISTEN_PORT, as: UInt16.self) { listenPort = port }
+        if let mark = try attributes.value(WGDEVICE_A_FWMARK, as: UInt32.self) { self.mark = mark }
+        try attributes.forEach(in: Int(WGDEVICE_A_PEERS.rawValue)) { (peer) throws(MalformedMessage) in
+            guard let key = peer[Int(WGPEER_A_PUBLIC_KEY.rawValue)], key.count == Int(WG_KEY_LEN) else {
+                throw MalformedMessage()
+            }
+            var known = peers[Array(key)] ?? Peer()
+            if let endpoint = try TunnelEnds(endpointOf: peer) { known.endpoint = endpoint }
+            try peer.forEach(in: Int(WGPEER_A_ALLOWEDIPS.rawValue)) { (entry) throws(MalformedMessage) in
+                if let prefix = try IPPrefix(allowedBy: entry) { known.allowed.append(prefix) }
+            }
+            peers[Array(key)] = known
+        }
+    }
+
+    /// Where the device sends.
+    var result: WireGuardPeers {
+        var result = WireGuardPeers()
+        for peer in peers.values {
+            let ends = peer.endpoint.map { endpoint in
+                var ends = endpoint
+                (ends.mark, ends.sourcePort) = (mark, listenPort)
+                return ends
+            }
+            for prefix in peer.allowed { result.allow(prefix, ends) }
+        }
+        return result
+    }
+}
+
+extension Attributes {
+    fileprivate func value<Value: BitwiseCopyable>(
+        _ type: wgdevice_attribute,
+        as _: Value.Type
+    ) throws(MalformedMessage) -> Value? {
+        try value(Int(type.rawValue))
+    }
+}
+
+extension TunnelEnds {
+    /// Reads WGPEER_A_ENDPOINT, a `sockaddr_in` or a `sockaddr_in6`; `nil` for a peer without one, and for another
+    /// family.
+    fileprivate init?(endpointOf peer: Attributes) throws(MalformedMessage) {
+        guard let bytes = peer[Int(WGPEER_A_ENDPOINT.rawValue)] else { return nil }
+        guard let start = bytes.baseAddress, bytes.count >= 2 else { throw MalformedMessage() }
+        let number = bytes.loadUnaligned(as: sa_family_t.self)
+        guard let family = UInt8(exactly: number).flatMap(IPAddress.Family.init) else { return nil }
+        // The flow label comes before an IPv6 address, and the scope after it.
+        let (size, place) = family == .v4 ? (16, 4) : (28, 8)
+        guard bytes.count >= size else { throw MalformedMessage() }
+        self.init()
+        destinationPort = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        remote = IPAddress(family: family, networkBytes: start + place)
+        if family == .v6 { link = bytes.loadUnaligned(fromByteOffset: 24, as: UInt32.self) }
+    }
+}
+
+extension IPPrefix {
+    /// Reads an entry of WGPEER_A_ALLOWEDIPS; `nil` for another family, and for an impossible length.
+    fileprivate init?(allowedBy entry: Attributes) throws(MalformedMessage) {
+        let number = try entry.value(Int(WGALLOWEDIP_A_FAMILY.rawValue), as: UInt16.self)
+        guard let family = number.flatMap(UInt8.init(exactly:)).flatMap(IPAddress.Family.init),
+            let address = try entry.address(Int(WGALLOWEDIP_A_IPADDR.rawValue), family),
+            let length = try entry.value(Int(WGALLOWEDIP_A_CIDR_MASK.rawValue), as: UInt8.self)
+        else { return nil }
+        self.init(address, length: Int(length))
+    }
+}
