@@ -23,6 +23,8 @@ package struct RecordedRouting: Sendable {
     package private(set) var time: Recording.Time?
     /// The end of the recording, if the instant that was asked for is after it; `nil` otherwise.
     package private(set) var endBeforeInstant: Recording.Time?
+    /// The begin of the recording, if the instant that was asked for is before it; `nil` otherwise.
+    package private(set) var beginAfterInstant: Recording.Time?
     /// Who asked for the newest changes; nothing where that was not asked for.
     package private(set) var origins = RecordedOrigins()
 
@@ -114,9 +116,11 @@ extension RecordedRouting {
         var origins = RecordedOrigins()
         // Whether the time is reached; `nil` at the end.
         var isReached: Bool? = false
+        var begin: Recording.Time?
         while isReached == false {
             isReached = stream.next { entry in
                 if let time, let stamp = entry.time, stamp > time {
+                    if replay.time == nil { begin = stamp }
                     // The time is within the gap that the entry states.
                     if let (gap, start) = replay.gap(before: entry), start.map({ $0 < time }) ?? true {
                         replay.begin(gap)
@@ -138,6 +142,7 @@ extension RecordedRouting {
         if let time { replay.moveClock(to: time) }
         self.init(replay, isAtEnd: isReached == nil, askingUser: askingUser)
         if let time, let end, end < time { endBeforeInstant = end }
+        beginAfterInstant = begin
         self.origins = origins
     }
 

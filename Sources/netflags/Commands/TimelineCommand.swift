@@ -83,7 +83,9 @@ struct TimelineCommand: TargetListCommand {
             throw UsageError(
                 "the recording comes first, then the targets: netflags timeline \(file) \(recording)")
         }
-        try Recording.checkOperand(recording)
+        for (option, time) in [("--from", from), ("--to", to)] {
+            _ = try RecordedInstant(operand: recording, time: time).checkingInput(for: option)
+        }
     }
 
     func perform() throws -> ExitStatus {
@@ -105,7 +107,7 @@ struct TimelineCommand: TargetListCommand {
     private func absence() throws(ReachabilityError) -> String {
         let name = LineFile(recording).name
         guard from != nil || to != nil else { return "\(name) holds no time: record with --events" }
-        let span = recording == "-" ? nil : try Recording(operand: recording).span()
+        let span = Recording.isStored(recording) ? try Recording(operand: recording).span() : nil
         let extent = span.map { ": it is of \($0.lowerBound) to \($0.upperBound)" } ?? ""
         return "\(name) holds no time in the span\(extent): give other times"
     }

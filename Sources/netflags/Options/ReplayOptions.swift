@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Glibc
 import NetlinkPlanning
 import NetlinkRecording
 
@@ -38,11 +39,15 @@ extension RecordedInstant {
     ///
     /// - Parameter option: The option that gives its time.
     /// - Returns: The instant.
-    /// - Throws: A usage error for a word that is no file, and for one that would need to read standard input twice.
+    /// - Throws: A usage error for a word that is no file, and for one that would need to read a pipe twice.
     func checkingInput(for option: String) throws(UsageError) -> RecordedInstant {
         try Recording.checkOperand(operand)
-        guard operand != "-" || time?.isTimeOfDay != true else {
-            throw UsageError("stdin can be read only once: give \(option) the date, too, or a file")
+        guard
+            time?.isTimeOfDay != true || Recording.isStored(operand)
+                || operand != "-" && access(operand, F_OK) != 0
+        else {
+            throw UsageError(
+                "\(LineFile(operand).name) can be read only once: give \(option) the date, too, or a file")
         }
         return self
     }

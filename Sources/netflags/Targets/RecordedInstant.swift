@@ -34,8 +34,8 @@ struct RecordedInstant: Hashable {
             printError(
                 "\(LineFile(operand).name) ends at \(end), before \(instant): the answer is that of its end")
         }
-        if let instant, operand != "-", let begin = try recording.firstTime(), instant < begin {
-            printError("\(operand) begins at \(begin), after \(instant): give a later time")
+        if let instant, let begin = routing.beginAfterInstant {
+            printError("\(LineFile(operand).name) begins at \(begin), after \(instant): give a later time")
         }
         return routing
     }
@@ -47,6 +47,13 @@ struct RecordedInstant: Hashable {
 }
 
 extension Recording {
+    /// Whether an operand can be read twice: it is a file or a directory, and no pipe.
+    static func isStored(_ operand: String) -> Bool {
+        var status = stat()
+        return operand != "-" && stat(operand, &status) == 0
+            && [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+    }
+
     /// Throws for a word that has another meaning, where there is no file of that name.
     static func checkOperand(_ operand: String) throws(UsageError) {
         let isLive = operand == "live"

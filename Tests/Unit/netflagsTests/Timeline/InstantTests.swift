@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import NetlinkRecording
+import TestSupport
 import Testing
 
 @testable import netflags
@@ -66,5 +67,16 @@ struct InstantTests {
             ["path", "--replay", "-", "--at", "2026-11-20T02:10:00Z"],
             input: try readRecordingFile(Night.path))
         #expect(dated.status == 1)
+        let timeline = try NetflagsProcess.run("timeline", "--to", "02:10", "-", "default")
+        #expect(timeline.status == 64)
+        #expect(timeline.errors.contains("give --to the date, too"), "\(timeline.errors)")
+        // A pipe with a name.
+        let named = ShellCommand.run(
+            "bash -c '\(NetflagsProcess.path) --replay <(cat \(Night.path)) --at 02:10 default'")
+        #expect(named.status == 64 && named.output.contains("the date, too"), "\(named.output)")
+        let before = try NetflagsProcess.run(
+            ["path", "--replay", "-", "--at", "2020-01-01"], input: try readRecordingFile(Night.path))
+        #expect(before.status == 2)
+        #expect(before.errors.contains("stdin begins at 2026-11-20T02:00:00.000Z"), "\(before.errors)")
     }
 }
