@@ -128,10 +128,9 @@ extension Route {
     }
 
     /// Whether the kernel or a router advertisement made the route, and not a program.
-    ///
-    /// The numbers are RTPROT_REDIRECT, RTPROT_KERNEL and RTPROT_RA.
     var isMadeByKernel: Bool {
-        origin == 1 || origin == Route.kernelOrigin || origin == 9 || table == Route.localTable
+        [Self.redirectOrigin, Self.kernelOrigin, Self.advertisedOrigin].contains(origin)
+            || table == Self.localTable
     }
 }
 

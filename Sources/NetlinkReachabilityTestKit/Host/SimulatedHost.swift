@@ -126,7 +126,7 @@ extension SimulatedHost {
             state.removeInterface(link.index)
         }
         for address in routing.snapshot.addresses where !address.address.isLoopback { state.remove(address) }
-        for route in routing.snapshot.routes where route.origin != 2 { state.remove(route) }
+        for route in routing.snapshot.routes where route.origin != Route.kernelOrigin { state.remove(route) }
         let rules = routing.snapshot.rules
         for rule in rules where !Rule.standard.contains(rule) { state.apply(.removedRule(rule), .rule) }
         for rule in Rule.standard where !rules.contains(rule) { state.apply(.rule(rule), .rule) }

@@ -4,19 +4,19 @@
 ///
 /// The kernel's counterpart is RTM_NEWROUTE.
 package struct Route: Hashable, Sendable {
-    /// The addresses it is for.
+    /// The prefix of the packets' destinations.
     package var destination: IPPrefix
-    /// The sources it is for: only IPv6 has routes that look at the source (RFC 8043).
+    /// The prefix of the packets' sources; `nil` for any. Only IPv6 has such routes (RFC 8043).
     package var source: IPPrefix?
     /// What happens to the packets.
     package var type: RouteType
-    /// The routing table: 254 main, 255 local, 253 default.
+    /// The number of the routing table.
     package var table: UInt32
     /// How far away the destination is.
     package var scope: RouteScope
-    /// Who made the route: the RTPROT numbers (2 kernel, 3 boot, 4 static, 9 router advertisement ...).
+    /// Who made the route: one of the RTPROT numbers.
     package var origin: UInt8
-    /// The type of service it is for; 0 for any.
+    /// The type of service of the packets; 0 for any.
     package var tos: UInt8
     /// The metric: smaller is preferred.
     package var priority: UInt32
@@ -28,8 +28,8 @@ package struct Route: Hashable, Sendable {
     package var nexthopID: UInt32
     /// The source address that packets get unless they have one.
     package var preferredSource: IPAddress?
-    /// When it ends, in the kernel's ticks (1/100 s) from the time it was read; negative when over, `nil`
-    /// when never.
+    /// The lifetime from the time the route was read, in the kernel's ticks (1/100 s); negative for an expired route,
+    /// `nil` for one without a lifetime.
     package var expires: Int32?
     /// All flag bits of the message: RTM_F bits, and RTNH_F bits of the single nexthop in the low byte.
     package var flags: UInt32
@@ -41,7 +41,7 @@ package struct Route: Hashable, Sendable {
         type: RouteType = .unicast,
         table: UInt32 = Route.mainTable,
         scope: RouteScope = .universe,
-        origin: UInt8 = 3,
+        origin: UInt8 = Route.bootOrigin,
         tos: UInt8 = 0,
         priority: UInt32 = 0,
         preference: RouterPreference = .medium,
@@ -69,8 +69,11 @@ package struct Route: Hashable, Sendable {
 }
 
 extension Route {
-    /// Whether it is an exception that the kernel keeps for one destination: RTM_F_CLONED.
-    package var isCloned: Bool { flags & 0x200 != 0 }
+    /// Whether it is an exception that the kernel keeps for one destination.
+    package var isCloned: Bool { flags & Self.clonedFlag != 0 }
+
+    /// The bit of ``flags`` for an exception (`RTM_F_CLONED`).
+    private static let clonedFlag: UInt32 = 0x200
 
     /// The number of the main table (`RT_TABLE_MAIN`).
     package static let mainTable: UInt32 = 254
@@ -86,8 +89,14 @@ extension Route {
         namedTables.first { $0.value == table }?.key ?? "\(table)"
     }
 
+    /// The origin of the routes of ICMP redirects (`RTPROT_REDIRECT`).
+    package static let redirectOrigin: UInt8 = 1
     /// The origin of the routes that the kernel makes of addresses (`RTPROT_KERNEL`).
     package static let kernelOrigin: UInt8 = 2
+    /// The origin that ip(8) gives to a route unless it names another one (`RTPROT_BOOT`).
+    package static let bootOrigin: UInt8 = 3
+    /// The origin of the routes of router advertisements (`RTPROT_RA`).
+    package static let advertisedOrigin: UInt8 = 9
 }
 
 /// The preference of a router (RFC 4191).

@@ -95,7 +95,7 @@ extension HostState {
                 table: snapshot.vrf(ofInterface: index)?.vrfTable
                     ?? (type == .unicast ? Route.mainTable : Route.localTable),
                 scope: scope,
-                origin: 2,
+                origin: Route.kernelOrigin,
                 priority: metric,
                 nexthops: [nexthop(index, isOwn: type == .local || type == .anycast, family: prefix?.family)],
                 preferredSource: source

@@ -20,7 +20,7 @@ extension HostState {
         guard !isIPv6 || request.tos == 0 else { throw KernelRefusal(EINVAL, "IPv6 routes have no tos") }
         var route = Route(
             destination: request.destination, type: type, table: request.table ?? Route.mainTable,
-            origin: request.origin ?? 3, tos: request.tos, priority: request.metric ?? 0,
+            origin: request.origin ?? Route.bootOrigin, tos: request.tos, priority: request.metric ?? 0,
             nexthopID: request.nexthopID, expires: request.lifetime)
         if isIPv6 {
             if route.priority == 0 { route.priority = 1_024 }
@@ -186,7 +186,7 @@ extension HostState {
         return hit.route.type == .unicast && hit.nexthop?.interfaceIndex == index
     }
 
-    /// The rules that the lookup of a gateway comes to.
+    /// The rules that the lookup of a gateway reaches.
     private func rules(for gateway: IPAddress, _ index: UInt32?) -> [Rule] {
         let name = index.flatMap { snapshot.links[$0]?.name }
         let rules = snapshot.rules.filter { $0.family == gateway.family }
@@ -314,7 +314,7 @@ extension HostState {
 
     // MARK: Inserting
 
-    /// The routes in whose place another one can stand: NLM_F_EXCL refuses it.
+    /// The routes that conflict with a new one: with NLM_F_EXCL the kernel refuses it.
     func rivals(of route: Route) -> [Route] {
         snapshot.routes(to: route.destination, table: route.table).filter {
             $0.tos == route.tos && $0.source == route.source && $0.priority == route.priority

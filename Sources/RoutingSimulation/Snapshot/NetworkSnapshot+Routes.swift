@@ -130,7 +130,7 @@ extension NetworkSnapshot {
             return .instead(group)
         }
         // Candidates have the same source, metric and nexthops.
-        let same = same(as: route, attributes, in: peers) { $0.hasWay(of: route) }
+        let same = same(as: route, attributes, in: peers) { $0.sharesPath(with: route) }
         return same.map { .instead($0) } ?? .before(peers.endIndex)
     }
 
@@ -142,7 +142,7 @@ extension NetworkSnapshot {
         return chain[start..<max(start, end)]
     }
 
-    /// The first entry that is meant, where it takes the same way as a route.
+    /// The first entry that satisfies a condition, among those with the path of a route.
     private func same(
         as route: Route,
         _ attributes: UInt32,
@@ -165,11 +165,13 @@ extension NetworkSnapshot {
         let candidates = pool.candidates(like: gone)
         let index =
             candidates.first(in: peers) { pool[$0].isSame(as: gone) }
-            ?? others(of: gone).first(in: peers) { pool[$0].type == gone.type && pool[$0].hasWay(of: gone) }
+            ?? others(of: gone).first(in: peers) {
+                pool[$0].type == gone.type && pool[$0].sharesPath(with: gone)
+            }
         return index.map { ($0, nil) }
     }
 
-    /// The attributes that take the way of a route, and others.
+    /// The attributes that can have the path of a route, and others.
     private func others(of route: Route) -> RouteCandidates {
         guard let nexthop = route.nexthops.first else { return .all }
         return RouteCandidates(pool.index[.through(nexthop.interfaceIndex, route.destination.family)])
@@ -216,8 +218,8 @@ extension Route {
         destination.family == .v4 ? UInt64(~tos) << 32 | UInt64(priority) : UInt64(priority)
     }
 
-    /// Whether it takes the way of another route.
-    fileprivate func hasWay(of other: Route) -> Bool {
+    /// Whether packets take the same path as by another route.
+    fileprivate func sharesPath(with other: Route) -> Bool {
         source == other.source && priority == other.priority && nexthopID == other.nexthopID
             && identity.nexthops == other.identity.nexthops
     }
@@ -226,6 +228,6 @@ extension Route {
     ///
     /// Routes learned from router advertisements (RTPROT_RA) are kept apart.
     var balances: Bool {
-        nexthopID == 0 && origin != 9 && nexthops.contains { $0.gateway != nil }
+        nexthopID == 0 && origin != Self.advertisedOrigin && nexthops.contains { $0.gateway != nil }
     }
 }

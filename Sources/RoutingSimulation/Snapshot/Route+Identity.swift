@@ -8,7 +8,7 @@ extension Route {
 
     /// Whether routes of an origin can be a router's.
     package static func mayBeProlonged(origin: UInt8) -> Bool {
-        origin == kernelOrigin || origin == 9
+        origin == kernelOrigin || origin == advertisedOrigin
     }
 
     /// The route without its state and lifetime.
