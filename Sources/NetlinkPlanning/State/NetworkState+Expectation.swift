@@ -8,7 +8,7 @@ extension NetworkState {
     /// ```swift
     /// let expectation = try NetworkState.Expectation("10.8.3.4 reachable via 203.0.113.1 --protocol tcp --port 443")
     /// let after = try NetworkState.live().applying([NetworkState.Change("link set eth1 down")])
-    /// for verdict in after.verdicts(on: [expectation]) { print(verdict.reason ?? "holds") }
+    /// for outcome in after.outcomes(of: [expectation]) { print(outcome.reason ?? "holds") }
     /// ```
     ///
     /// A line is `TARGET [reachable | unreachable] [via GATEWAY] [dev NAME] [from SOURCE] [flags LETTERS]` with the
@@ -41,7 +41,7 @@ extension NetworkState {
         }
 
         /// Whether an answer is the expected one.
-        public enum Verdict: Hashable, Sendable {
+        public enum Outcome: Hashable, Sendable {
             /// It is.
             case holds
             /// It is another one: what differs, and why.
@@ -79,7 +79,7 @@ extension NetworkState {
         ///
         /// - Parameter answer: The answer about ``target`` with ``options``.
         /// - Returns: Whether it is the expected one.
-        public func verdict(on answer: Result<ReachabilityReport, ReachabilityError>) -> Verdict {
+        public func outcome(of answer: Result<ReachabilityReport, ReachabilityError>) -> Outcome {
             let report: ReachabilityReport
             switch answer {
             case .success(let given): report = given
@@ -120,10 +120,10 @@ extension NetworkState {
     /// Compares expectations with the answers of this network.
     ///
     /// - Parameter expectations: The expectations; names are resolved by this host.
-    /// - Returns: A verdict for each expectation in order.
-    public func verdicts(on expectations: [Expectation]) -> [Expectation.Verdict] {
+    /// - Returns: An outcome for each expectation in order.
+    public func outcomes(of expectations: [Expectation]) -> [Expectation.Outcome] {
         expectations.map { expectation in
-            expectation.verdict(on: answers(for: [expectation.target], options: expectation.options)[0])
+            expectation.outcome(of: answers(for: [expectation.target], options: expectation.options)[0])
         }
     }
 }

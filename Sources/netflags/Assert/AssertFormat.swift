@@ -13,9 +13,9 @@ struct AssertFormat {
 
     /// Writes an expectation, and whether an answer is the expected one.
     func write(_ line: ExpectationFile.Line, _ answer: Answer, to buffer: inout ByteBuffer) {
-        let verdict = line.expectation.verdict(on: answer)
-        guard !isJSON else { return buffer.line { members(of: line, verdict, answer.code, to: &$0) } }
-        guard let reason = verdict.reason else { return }
+        let outcome = line.expectation.outcome(of: answer)
+        guard !isJSON else { return buffer.line { members(of: line, outcome, answer.code, to: &$0) } }
+        guard let reason = outcome.reason else { return }
         writeHead(line, to: &buffer)
         buffer.line(printable: "  \(reason)")
     }
@@ -27,7 +27,7 @@ struct AssertFormat {
         guard !isJSON else {
             for span in spans {
                 buffer.line { json in
-                    members(of: line, span.verdict, span.code, to: &json)
+                    members(of: line, span.outcome, span.code, to: &json)
                     json.member("from", span.start.description)
                     json.member("to", span.end.description)
                     json.member("cause", object: span.cause) { $1.members($0) }
@@ -35,11 +35,11 @@ struct AssertFormat {
             }
             return
         }
-        let broken = spans.filter { $0.verdict != .holds }
+        let broken = spans.filter { $0.outcome != .holds }
         guard !broken.isEmpty else { return }
         writeHead(line, to: &buffer)
         for span in broken {
-            buffer.line(printable: "  \(span.start) to \(span.end): \(span.verdict.reason ?? "")")
+            buffer.line(printable: "  \(span.start) to \(span.end): \(span.outcome.reason ?? "")")
             guard let cause = span.cause else { continue }
             buffer.line(printable: "    because \(cause.text)")
         }
@@ -60,16 +60,16 @@ struct AssertFormat {
 
     private func members(
         of line: ExpectationFile.Line,
-        _ verdict: NetworkState.Expectation.Verdict,
+        _ outcome: NetworkState.Expectation.Outcome,
         _ code: String?,
         to json: inout ByteBuffer
     ) {
         if let recording { json.member("recording", recording) }
         json.member("line", line.number)
         json.member("expectation", line.expectation.description)
-        json.member("holds", verdict.holds)
+        json.member("holds", outcome.holds)
         json.member("code", code)
-        json.member("reason", verdict.reason)
+        json.member("reason", outcome.reason)
     }
 }
 
@@ -79,7 +79,7 @@ extension NetworkState.Expectation {
         let start: Recording.Time
         var end: Recording.Time
         /// That of its start: a span goes on when only the reason changes.
-        let verdict: Verdict
+        let outcome: Outcome
         /// The reason of the answer at its start; `nil` for one without a report.
         let code: String?
         /// The first event that made it so; `nil` at the start, and after a time that is not recorded.
@@ -93,15 +93,15 @@ extension NetworkState.Expectation {
         var spans: [Span] = []
         for interval in lane.intervals {
             guard let answer = interval.answer else { continue }
-            let verdict = verdict(on: answer)
+            let outcome = outcome(of: answer)
             if let last = spans.last, last.end == interval.start,
-                last.verdict.exitStatus == verdict.exitStatus
+                last.outcome.exitStatus == outcome.exitStatus
             {
                 spans[spans.count - 1].end = interval.end
             } else {
                 spans.append(
                     Span(
-                        start: interval.start, end: interval.end, verdict: verdict, code: answer.code,
+                        start: interval.start, end: interval.end, outcome: outcome, code: answer.code,
                         cause: interval.cause))
             }
         }
@@ -109,7 +109,7 @@ extension NetworkState.Expectation {
     }
 }
 
-extension NetworkState.Expectation.Verdict {
+extension NetworkState.Expectation.Outcome {
     /// Whether the expectation holds; `nil` where that is not known.
     var holds: Bool? {
         if case .undetermined = self { nil } else { self == .holds }

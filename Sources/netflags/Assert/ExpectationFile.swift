@@ -60,8 +60,8 @@ extension ExpectationFile {
         var status = ExitStatus.success
         for (line, var pending) in zip(lines, pending) {
             for answer in pending.takeAll().compactMap(\.outcome) {
-                let verdict = line.expectation.verdict(on: answer)
-                status = status.worse(verdict.exitStatus)
+                let outcome = line.expectation.outcome(of: answer)
+                status = status.worse(outcome.exitStatus)
                 format.write(line, answer, to: &buffer)
             }
         }

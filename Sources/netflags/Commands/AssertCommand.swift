@@ -82,7 +82,7 @@ struct Assert: NetflagsCommand {
         try Output.standard.deliver { buffer in
             for line in file.lines {
                 let spans = spans[line.expectation] ?? []
-                for span in spans { status = status.worse(span.verdict.exitStatus) }
+                for span in spans { status = status.worse(span.outcome.exitStatus) }
                 format.write(line, spans, to: &buffer)
             }
         }

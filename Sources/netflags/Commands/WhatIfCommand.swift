@@ -175,11 +175,11 @@ struct WhatIf: NetflagsCommand {
             try routing.checkIsKnown()
             let comparison = try comparison(NetworkState(routing))
             guard recordings.isNamed else { return try print(comparison, instant.operand) }
-            let (questions, omitted) = comparison.questions(named, options)
+            let (queries, omitted) = comparison.queries(named, options)
             if omitted > 0 { printError("\(instant.operand): \(RecordedComparison.omission(omitted))") }
             let format = DifferenceFormat(text: comparison.text, isJSON: json, recording: instant.operand)
             var rows = ByteBuffer()
-            let status = comparison.forEachDifference(questions) { format.write($0, to: &rows) }
+            let status = comparison.forEachDifference(queries) { format.write($0, to: &rows) }
             if status != .success, !json { comparison.writeEffects(to: &buffer) }
             buffer.append(bytes: rows.bytes)
             return status

@@ -29,7 +29,7 @@ struct DifferenceFormat {
     // MARK: Text
 
     private func writeText(_ found: TargetDifference, to buffer: inout ByteBuffer) {
-        buffer.line(printable: found.question.label)
+        buffer.line(printable: found.query.label)
         append("-", found.old, .red, to: &buffer)
         append("+", found.new, .green, to: &buffer)
         for name in found.lostPaths {
@@ -72,8 +72,8 @@ struct DifferenceFormat {
     private func writeJSON(_ found: TargetDifference, to buffer: inout ByteBuffer) {
         buffer.line { json in
             if let recording { json.member("recording", recording) }
-            json.member("target", found.question.text)
-            json.member("family", found.question.family?.description)
+            json.member("target", found.query.text)
+            json.member("family", found.query.family?.description)
             json.member("old", object: found.old) { $1.members($0, reason: $0.reason) }
             json.member("new", object: found.new) { $1.members($0, reason: $0.reason) }
             if recording != nil { json.member("error", String?.none) }
@@ -90,7 +90,7 @@ struct DifferenceFormat {
         }
     }
 
-    /// Writes the row of a recording on which the change could not be tried.
+    /// Writes the row of a recording that could not be used to try the change.
     static func writeJSON(_ error: String, of recording: String, to buffer: inout ByteBuffer) {
         buffer.line { json in
             json.member("recording", recording)

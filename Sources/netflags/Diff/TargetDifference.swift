@@ -10,7 +10,7 @@ import SystemSupport
 /// The answers that two states of a network give about a target, and why they differ.
 struct TargetDifference {
     /// A target, and the socket of the query.
-    struct Question: Hashable {
+    struct Query: Hashable {
         let text: String
         let target: ReachabilityTarget
         var options = ReachabilityOptions()
@@ -23,15 +23,15 @@ struct TargetDifference {
         }
     }
 
-    let question: Question
+    let query: Query
     let old: Answer
     let new: Answer
-    /// What decides about the new answer beside the predicted tables; empty where nothing else does.
+    /// What the new answer depends on besides the predicted tables.
     var openChoices: [String] = []
     /// The smallest set of differences that explains the new answer; `nil` when none does.
     var causes: NetworkComparison.Causes?
 
-    /// The interfaces through which some packets go that do not leave any more, while others do.
+    /// The interfaces whose packets are lost, while other packets to the target still leave.
     var lostPaths: [String] = []
     /// Whether no causes were searched, because too much differs.
     var hasTooManyCauses = false
@@ -83,7 +83,7 @@ extension NetworkDifference {
     }
 }
 
-extension TargetDifference.Question {
+extension TargetDifference.Query {
     fileprivate init(_ address: IPAddress, _ options: ReachabilityOptions) {
         self.init(text: address.description, target: .address(address), options: options)
     }
@@ -112,12 +112,12 @@ struct RecordedComparison {
     }
 
     /// Evaluates a target in both states, and finds the causes of a difference.
-    func compare(_ question: TargetDifference.Question) -> TargetDifference {
+    func compare(_ query: TargetDifference.Query) -> TargetDifference {
         let (old, new) = (QueryLog(self.old), QueryLog(self.new))
         var found = TargetDifference(
-            question: question,
-            old: Self.answer(question, old),
-            new: Self.answer(question, new)
+            query: query,
+            old: Self.answer(query, old),
+            new: Self.answer(query, new)
         )
         if found.new.isReachable != false {
             let silent = new.silentInterfaces(in: self.new).subtracting(old.silentInterfaces(in: self.old))
@@ -138,7 +138,7 @@ struct RecordedComparison {
         }
         found.causes = comparison.causes(for: old.queries.union(new.queries)) { state in
             let log = QueryLog(self.new.showing(state))
-            return Self.answer(question, log).isSame(as: found.old)
+            return Self.answer(query, log).isSame(as: found.old)
                 && log.silentInterfaces(in: self.new.showing(state)).isSubset(
                     of: old.silentInterfaces(in: self.old))
         }
@@ -152,13 +152,13 @@ struct RecordedComparison {
     }
 
     private static func answer(
-        _ question: TargetDifference.Question,
+        _ query: TargetDifference.Query,
         _ routing: any RoutingSource
     ) -> Answer {
         Result { () throws(ReachabilityError) in
             try NetworkReachability(
-                target: question.target,
-                options: question.options,
+                target: query.target,
+                options: query.options,
                 source: NetworkSource(routing: routing, resolver: SystemResolver.shared)
             ).blockingReport(.brief)
         }
@@ -182,7 +182,7 @@ struct RecordedComparison {
     /// Prints the targets that differ.
     ///
     /// - Parameters:
-    ///   - named: The targets; where there are none, those of ``questions(_:)``.
+    ///   - named: The targets; where there are none, those of ``queries(_:)``.
     ///   - options: The socket of the queries.
     ///   - others: Addresses to compare beside those where no target is named.
     ///   - format: The format of the output.
@@ -194,11 +194,11 @@ struct RecordedComparison {
         beside others: [IPAddress] = [],
         _ format: DifferenceFormat
     ) throws -> ExitStatus {
-        let (questions, omitted) = questions(named, options, beside: others)
+        let (queries, omitted) = queries(named, options, beside: others)
         if omitted > 0 { printError(Self.omission(omitted)) }
-        var progress = ProgressLine(total: questions.count)
+        var progress = ProgressLine(total: queries.count)
         defer { progress.erase() }
-        return try forEachDifference(questions) { count in
+        return try forEachDifference(queries) { count in
             progress.show(count)
         } _: { found in
             progress.erase()
@@ -214,25 +214,25 @@ struct RecordedComparison {
     /// Compares targets, and calls the body with those that differ or could not be evaluated.
     ///
     /// - Parameters:
-    ///   - questions: The targets.
+    ///   - queries: The targets.
     ///   - willCompare: Called before each with its position.
     ///   - body: Takes a difference.
     /// - Returns: The exit status.
     func forEachDifference(
-        _ questions: [TargetDifference.Question],
+        _ queries: [TargetDifference.Query],
         willCompare: (Int) -> Void = { _ in },
         _ body: (TargetDifference) throws -> Void
     ) rethrows -> ExitStatus {
         var status = ExitStatus.success
         var paths: [TargetDifference] = []
-        for (count, question) in questions.enumerated() {
+        for (count, query) in queries.enumerated() {
             willCompare(count)
-            let found = compare(question)
+            let found = compare(query)
             guard found.isDifferent || found.isUndetermined else { continue }
             // The default path is that of one of the families.
-            let isRepeated = question.family != nil && paths.contains { $0.isSame(as: found) }
+            let isRepeated = query.family != nil && paths.contains { $0.isSame(as: found) }
             guard !isRepeated else { continue }
-            if question.target == .defaultPath { paths.append(found) }
+            if query.target == .defaultPath { paths.append(found) }
             status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
             try body(found)
         }
@@ -242,16 +242,16 @@ struct RecordedComparison {
     // MARK: Targets
 
     /// The queries about targets, or those where none is named, and how many networks are left out.
-    func questions(
+    func queries(
         _ named: [NamedTarget],
         _ options: ReachabilityOptions,
         beside others: [IPAddress] = []
-    ) -> (questions: [TargetDifference.Question], omitted: Int) {
+    ) -> (queries: [TargetDifference.Query], omitted: Int) {
         guard named.isEmpty else {
             return (named.map { .init(text: $0.text, target: $0.target, options: options) }, 0)
         }
-        let (found, omitted) = questions(options)
-        let beside = others.filter { options.compares($0) }.map { TargetDifference.Question($0, options) }
+        let (found, omitted) = queries(options)
+        let beside = others.filter { options.compares($0) }.map { TargetDifference.Query($0, options) }
         return (found + beside.filter { !found.contains($0) }, omitted)
     }
 
@@ -260,23 +260,23 @@ struct RecordedComparison {
     ///
     /// - Parameter options: The socket of the queries.
     /// - Returns: The queries, and how many networks are left out.
-    func questions(_ options: ReachabilityOptions) -> (questions: [TargetDifference.Question], omitted: Int) {
-        var questions = [
-            TargetDifference.Question(text: "default", target: .defaultPath, options: options)
+    func queries(_ options: ReachabilityOptions) -> (queries: [TargetDifference.Query], omitted: Int) {
+        var queries = [
+            TargetDifference.Query(text: "default", target: .defaultPath, options: options)
         ]
         if options.families == .all {
             for family in IPAddress.Family.allCases {
-                var one = questions[0]
+                var one = queries[0]
                 one.family = family
                 one.options.families = family == .v4 ? .v4 : .v6
-                questions.append(one)
+                queries.append(one)
             }
         }
         var seen: Set<IPAddress> = []
         let addresses = comparison.differences.compactMap(\.example)
             .filter { options.compares($0) && seen.insert($0).inserted }
-        questions += addresses.prefix(Self.networkLimit).map { TargetDifference.Question($0, options) }
-        return (questions, max(0, addresses.count - Self.networkLimit))
+        queries += addresses.prefix(Self.networkLimit).map { TargetDifference.Query($0, options) }
+        return (queries, max(0, addresses.count - Self.networkLimit))
     }
 }
 

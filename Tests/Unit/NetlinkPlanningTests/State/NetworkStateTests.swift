@@ -102,9 +102,9 @@ struct NetworkStateTests {
             try NetworkState.Expectation($0)
         }
         let state = NetworkState(try Self.network().tables)
-        #expect(state.verdicts(on: expectations) == [.holds, .holds])
+        #expect(state.outcomes(of: expectations) == [.holds, .holds])
         let after = try state.applying([NetworkState.Change("link set eth0 down")])
-        let reasons = after.verdicts(on: expectations).map { $0.reason ?? "holds" }
+        let reasons = after.outcomes(of: expectations).map { $0.reason ?? "holds" }
         #expect(
             reasons[0].hasPrefix("the gateway is 198.51.100.1, the source address is 198.51.100.2: "))
         #expect(reasons[1].hasPrefix("the interface is eth1: "))
@@ -118,15 +118,15 @@ struct NetworkStateTests {
                 try host.addAddress(last, prefixLength: 64, to: "eth0")
             }
         }
-        func verdict(_ line: String) throws -> NetworkState.Expectation.Verdict {
-            NetworkState(network.tables).verdicts(on: [try NetworkState.Expectation(line)])[0]
+        func outcome(_ line: String) throws -> NetworkState.Expectation.Outcome {
+            NetworkState(network.tables).outcomes(of: [try NetworkState.Expectation(line)])[0]
         }
-        guard case .undetermined(let reason) = try verdict("2001:db8::9 from 2001:db8::2") else {
+        guard case .undetermined(let reason) = try outcome("2001:db8::9 from 2001:db8::2") else {
             Issue.record("decided")
             return
         }
         #expect(reason.hasPrefix("the kernel can select several source addresses"))
         #expect(
-            try verdict("2001:db8:9::9 from 2001:db8::2").reason?.hasPrefix("it is not reachable") == true)
+            try outcome("2001:db8:9::9 from 2001:db8::2").reason?.hasPrefix("it is not reachable") == true)
     }
 }

@@ -12,7 +12,7 @@ struct DifferenceFormatTests {
         let source = try NetworkSource.recording(path: Recordings.path("01-dummy/02-up-default-routes"))
         let report = try NetworkReachability(target: .defaultPath, source: source).blockingReport()
         let found = TargetDifference(
-            question: TargetDifference.Question(text: "default", target: .defaultPath),
+            query: TargetDifference.Query(text: "default", target: .defaultPath),
             old: .success(report),
             new: .success(report),
             causes: isSmallest.map {

@@ -48,9 +48,9 @@ struct RecordedComparisonTests {
             new.add("172.\(16 + number / 250).\(number % 250).0/24", nexthop)
         }
         let comparison = RecordedComparison(.init(old), .init(new))
-        let questions = comparison.questions(ReachabilityOptions()).questions
-        return try questions.map(comparison.compare).filter(\.isDifferent).map { target in
-            let causes = try #require(target.causes, "\(target.question.text)")
+        let queries = comparison.queries(ReachabilityOptions()).queries
+        return try queries.map(comparison.compare).filter(\.isDifferent).map { target in
+            let causes = try #require(target.causes, "\(target.query.text)")
             #expect(causes.differences.count == 1 && causes.isSmallest)
             return causes.evaluations
         }

@@ -138,7 +138,7 @@ private struct HostileRun {
         OrderLine.writeText(
             OrderRun(options: ReachabilityOptions(), source: network, interleaved: false).lines(of: named),
             for: .standard, to: &buffer)
-        answers += state.verdicts(on: [try .init("198.51.100.1 via 10.0.0.3"), try .init("default")]).count
+        answers += state.outcomes(of: [try .init("198.51.100.1 via 10.0.0.3"), try .init("default")]).count
         // timeline
         if let timeline = try? Timeline(
             of: source, [("default", .defaultPath), ("198.51.100.1", targets[1])], ReachabilityOptions(),
@@ -166,8 +166,8 @@ private struct HostileRun {
         let comparison = RecordedComparison(old.routing, new.routing, isPrediction: isPrediction)
         comparison.writeEffects(to: &buffer)
         let format = DifferenceFormat(text: comparison.text, isJSON: false, isColoured: false)
-        for question in comparison.questions(ReachabilityOptions()).questions.prefix(4) {
-            format.write(comparison.compare(question), to: &buffer)
+        for query in comparison.queries(ReachabilityOptions()).queries.prefix(4) {
+            format.write(comparison.compare(query), to: &buffer)
         }
     }
 }
