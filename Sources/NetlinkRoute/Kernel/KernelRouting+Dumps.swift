@@ -60,8 +60,9 @@ extension KernelRouting {
 
     /// Returns the peers of a WireGuard interface.
     ///
-    /// The kernel shows them to a process with CAP_NET_ADMIN; one that was refused is not asked again. A device that was
-    /// moved sends in the network namespace that it was made in: its peers count where its UDP socket is in this one.
+    /// The kernel shows them to a process with CAP_NET_ADMIN; one that was refused is not asked again. A device that
+    /// was moved sends in the network namespace that it was made in: its peers count where its UDP socket is in this
+    /// one.
     package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
         guard isInNamespace, !isRefusedPeers.withLock(\.self) else { return nil }
         var messages = WireGuardMessages()

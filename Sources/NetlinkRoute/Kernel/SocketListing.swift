@@ -111,8 +111,8 @@ extension ConnectedSocket {
         try list(family, ipProtocol: ipProtocol, localPort: localPort, states: states, take)
     }
 
-    /// Whether a UDP socket of the calling thread's network namespace that is connected to nothing has a local port, and
-    /// takes IPv4 packets to any address.
+    /// Whether a UDP socket of the calling thread's network namespace that is connected to nothing has a local port,
+    /// and takes IPv4 packets to any address.
     static func isUnconnectedUDP(_ localPort: UInt16) throws(ReachabilityError) -> Bool {
         var isFound = false
         try list(.v4, ipProtocol: UInt16(IPPROTO_UDP), localPort: localPort, states: 1 << UInt32(TCP_CLOSE)) {

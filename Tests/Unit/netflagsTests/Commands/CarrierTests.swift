@@ -184,13 +184,37 @@ struct CarrierTests {
         }
     }
 
+    // MARK: IPsec
+
+    private static let ipsecBlocker = [Capability.xfrm, .ipsecPolicies].compactMap(\.blocker).first
+
+    @Test(.enabled(if: ipsecBlocker == nil, "no interface of IPsec here: \(ipsecBlocker ?? "")"))
+    func `an interface of IPsec sends through the wire that it is bound to`() throws {
+        let host = try TestNamespace()
+        try addWires(to: host)
+        // The route to the remote end leads to another wire than the interface is bound to.
+        let ends = "src 192.0.2.1 dst 198.51.100.9"
+        try host.ip("link add x0 type xfrm dev w0 if_id 7", "link set x0 up", "addr add 10.9.0.1/24 dev x0")
+        try host.shell(
+            """
+            ip xfrm state add \(ends) proto esp spi 0x100 reqid 7 mode tunnel if_id 7 \
+                auth digest_null '' enc 'ecb(cipher_null)' ''
+            ip xfrm policy add src 0.0.0.0/0 dst 0.0.0.0/0 dir out if_id 7 \
+                tmpl \(ends) proto esp reqid 7 mode tunnel
+            """)
+        _ = try host.command(["connect", "udp", Self.target])
+        try cutEachWire(of: host) { state in
+            let (wires, isExact, letters, words) = try answer(host, mark: 0)
+            let comment = Comment(rawValue: "\(state): \(letters) \(words)")
+            #expect(isExact && wires == ["w0"], comment)
+            #expect(letters.contains("c") == (state == "without w0"), comment)
+            #expect(try senders(host) == (state == "without w0" ? [] : ["w0"]), comment)
+        }
+    }
+
     // MARK: Real VPNs' routes
 
-    /// The line of `netflags path` about carriers.
-    ///
-    /// - Parameters:
-    ///   - host: The host.
-    ///   - prefix: A command that starts it.
+    /// The line of `netflags path` about carriers, if a command starts it.
     func carriers(_ host: TestNamespace, as prefix: [String] = []) throws -> String {
         let output = try host.run(prefix + [NetflagsProcess.path, "path"]).output
         let line = output.split(separator: "\n").first { $0.hasPrefix("carriers") }

@@ -47,7 +47,7 @@ extension CarrierTests {
     /// Makes wg0, whose peers ``setPeers(of:_:)`` sets.
     private func addWireGuard(to host: TestNamespace, mark: Int) throws {
         try host.ip("link add wg0 type wireguard")
-        try host.shell("wg genkey | wg set wg0 listen-port 41000 fwmark \(mark) private-key /dev/stdin")
+        try host.shell("wg genkey | wg set wg0 listen-port 41000 fwmark \(mark) private-key /proc/self/fd/0")
     }
 
     /// Sets the peers anew: the first packet to each then makes it send at once, although none ever answers.
