@@ -225,13 +225,18 @@ include packaging/packaging.mk
 PRODUCTS := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit LinuxNetwork LinuxSystemConfiguration
 LIBRARIES := $(PRODUCTS) NetlinkPlanning
 
+# Without the headers that its trait needs, NetworkManagers has hardly anything to document.
+SD_BUS := $(wildcard /usr/include/systemd/sd-bus.h)
+DOCUMENTED := $(LIBRARIES) $(SD_BUS:%=NetworkManagers)
+
 # Resolving the plugin rewrites Package.resolved, which an ordinary build would then follow.
 docs: deps ## Build the documentation of the libraries, every warning an error: .build-docs/site
 	@rm -rf .build-docs/site && mkdir -p .build-docs/site
+	@[ -n "$(SD_BUS)" ] || echo 'docs: without NetworkManagers, which needs the headers of libsystemd: make managers-deps'
 	@[ ! -f Package.resolved ] || cp Package.resolved .build-docs/Package.resolved.kept; \
 	trap 'rm -f Package.resolved; [ ! -f .build-docs/Package.resolved.kept ] || mv .build-docs/Package.resolved.kept Package.resolved' EXIT; \
 	NETLINK_DOCS=1 $(SWIFT) package --scratch-path .build-docs --allow-writing-to-directory .build-docs/site \
-		generate-documentation $(LIBRARIES:%=--target %) --warnings-as-errors \
+		$(SD_BUS:%=--traits NetworkManagers) generate-documentation $(DOCUMENTED:%=--target %) --warnings-as-errors \
 		--enable-experimental-combined-documentation --output-path .build-docs/site
 
 api-check: deps ## List the changes since the last tag that break callers of the libraries
