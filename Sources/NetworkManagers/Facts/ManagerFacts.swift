@@ -42,6 +42,16 @@ public struct ManagerFacts: Hashable, Sendable {
         return ManagedInterface(index: interface.index, name: interface.name)
     }
 
+    /// Whether all interfaces cost what they cost by other facts.
+    func hasCosts(of other: Self) -> Bool {
+        expensiveInterfaces == other.expensiveInterfaces
+    }
+
+    /// The names of the interfaces that are metered, by their index.
+    private var expensiveInterfaces: [UInt32: String] {
+        interfaces.compactMapValues { $0.metering.value?.isMetered == true ? $0.name : nil }
+    }
+
     /// The cost of an interface: expensive if NetworkManager says or guesses that it is metered.
     ///
     /// Never constrained: no manager has a setting like Low Data Mode.

@@ -17,9 +17,9 @@
     /// ```
     ///
     /// It asks NetworkManager, systemd-networkd and systemd-resolved, none of which needs root. It asks again after
-    /// their signals, after a change of the path or of the name servers, and when one of them starts or stops. Where
-    /// facts change, everything that is observed on the source is evaluated again, so that observed paths have the new
-    /// cost.
+    /// their signals, after a change of the path or of the name servers, and when one of them starts or stops. Where a
+    /// cost changes, everything that is observed on the source is evaluated again, so that observed paths have the new
+    /// one. If a `NetworkMetering` of your own reads other facts, call `evaluateAgain()` in `onChange`.
     ///
     /// A manager that is not running, refuses or hangs is no error: its facts are unknown, and
     /// ``ManagerFacts/state(of:)`` says why. One that hangs after it has answered is noticed with the next question
@@ -76,15 +76,12 @@
 
             /// Called by the thread with what is known now.
             func publish(_ facts: ManagerFacts) {
-                let isNew = state.withLock { state in
-                    guard !state.isCancelled, state.facts != facts else { return false }
-                    let isNew = state.facts.interfaces != facts.interfaces
-                    state.facts = facts
-                    return isNew
+                let before = state.withLock { state in
+                    guard !state.isCancelled, state.facts != facts else { return facts }
+                    return exchange(&state.facts, with: facts)
                 }
-                guard isNew else { return }
-                source.evaluateAgain()
-                if !isCancelled { change?(facts) }
+                if !facts.hasCosts(of: before) { source.evaluateAgain() }
+                if facts.interfaces != before.interfaces, !isCancelled { change?(facts) }
             }
         }
 

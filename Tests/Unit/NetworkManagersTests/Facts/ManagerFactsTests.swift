@@ -27,6 +27,24 @@ struct ManagerFactsTests {
         #expect(facts.cost(of: eth0) == (isExpensive ? .expensive : .free))
     }
 
+    @Test func `another fact than the cost leaves the costs as they were`() {
+        func facts(_ change: (inout ManagedInterface) -> Void) -> ManagerFacts {
+            ManagerFacts([(.networkManager, reading(change))])
+        }
+        let metered = facts { $0.metering = .known(.metered, .networkManager) }
+        let guessed = facts {
+            $0.metering = .known(.probablyMetered, .networkManager)
+            $0.connectivity = .known(.portal, .networkManager)
+        }
+        let free = facts { $0.metering = .known(.unmetered, .networkManager) }
+        #expect(guessed.hasCosts(of: metered) && metered != guessed)
+        #expect(!free.hasCosts(of: metered) && !metered.hasCosts(of: free))
+        #expect(free.hasCosts(of: ManagerFacts()) && free.hasCosts(of: facts { _ in }))
+        var renamed = ManagerReading(.answers(version: nil))
+        renamed.update(2, "wan0") { $0.metering = .known(.metered, .networkManager) }
+        #expect(!ManagerFacts([(.networkManager, renamed)]).hasCosts(of: metered))
+    }
+
     @Test func `the first manager that says something is the source`() {
         let facts = ManagerFacts([
             (.resolved, reading { $0.nameservers = .known(["192.0.2.1"], .resolved) }),
