@@ -129,8 +129,7 @@ final class WeakObservation<Value: Sendable>: Sendable {
 extension NetworkObservation: CustomDebugStringConvertible {
     /// The latest value: `NetworkObservation(-R -------)`.
     public var debugDescription: String {
-        let values = currentValues.map { $0.map { "\($0)" } ?? "nil" }
-        return "NetworkObservation(\(values.joined(separator: ", ")))"
+        "NetworkObservation(\(sink.allWords.joined(separator: ", ")))"
     }
 }
 
@@ -159,7 +158,7 @@ extension Observation {
     ) {
         self.init(
             namedTarget: query.namedTarget,
-            readsNameservers: query.readsNameservers,
+            inputs: query.inputs,
             object: query.object,
             steps: query.evaluation.steps,
             sink: sink,

@@ -2,8 +2,8 @@
 
 internal import RoutingModel
 
-/// What can be observed of a network: the flags or the report of a target, the default path, the status of a
-/// connection, events.
+/// What can be observed of a network: the flags or the report of a target, the default path, the identity of
+/// its network, the status of a connection, events.
 ///
 /// ```swift
 /// let observation = try NetworkSource.kernel.observe(.path()) { result in
@@ -19,14 +19,14 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
     let object: QueryKind<Value>.Query
     /// The target whose name the monitor resolves first; `nil` if there is no name.
     let namedTarget: MonitoredTarget?
-    /// Whether the answer depends on which name servers are configured.
-    let readsNameservers: Bool
+    /// What the answer depends on besides routes and interfaces.
+    let inputs: QueryInputs
 
     init<Query: ObservableQuery<Value>>(_ query: Query) {
         evaluation = Query.evaluation
         object = Box(query)
         namedTarget = query.namedTarget
-        readsNameservers = query.readsNameservers
+        inputs = query.inputs
     }
 
     /// Creates the query whose values have an index.
@@ -37,7 +37,7 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
         evaluation = QueryEvaluation(QueryKind(query.evaluation.kind, index: index))
         object = query.object
         namedTarget = query.namedTarget
-        readsNameservers = query.readsNameservers
+        inputs = query.inputs
     }
 
     /// The name that is resolved first; `nil` if there is none.

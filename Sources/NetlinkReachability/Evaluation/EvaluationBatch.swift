@@ -30,6 +30,8 @@ struct EvaluationBatch: ~Copyable {
     var interfaces: BatchInterfaces
     /// What became of the outer packets of tunnels, as ``LookupBatch/carriers`` lists them; `nil` before it is known.
     var carrierStates: [CarrierState?] = []
+    /// The neighbours that answers depend on, by the first target of each.
+    private var neighbours: [Int: [IPAddress]] = [:]
     private var exceptions: [(target: Int, Exception)] = []
 
     init(_ facts: NetworkFacts, _ resolution: ResolvedName? = nil) {
@@ -171,11 +173,17 @@ extension EvaluationBatch {
         for index in batch.carriers.indices { evaluateCarrier(index) }
     }
 
+    /// Notes neighbours whose hardware addresses an answer depends on.
+    mutating func noteNeighbours(_ addresses: [IPAddress], of target: Int) {
+        neighbours[target] = addresses
+    }
+
     /// What the answers about some targets depend on.
     func dependencies(of targets: Range<Int>) -> RouteDependencies {
         var dependencies = RouteDependencies()
         var details: Set<QueryDetail> = []
         for target in targets {
+            for address in neighbours[target] ?? [] { dependencies.addresses.insert(address) }
             for index in indices(of: target) {
                 batch.lookups[index].note(in: &dependencies)
                 if !batch.carriers.isEmpty { details.insert(batch.lookups[index].detail) }

@@ -23,6 +23,7 @@ struct MonitorLoop: ~Copyable {
     private let clock: any MonitorClock
     /// `nil` without notifications: for facts that do not change, and after the feed failed.
     private var feed: (any ChangeFeed)?
+    private var followsNeighbours = false
     /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
     private var files: ResolverFiles?
     private let sleepWatch = SleepWatch()
@@ -123,11 +124,12 @@ struct MonitorLoop: ~Copyable {
     ) {
         observations[id] = observation
         let named = observation.namedTarget
-        if named != nil || observation.readsNameservers { watchResolverFiles() }
+        if named != nil || observation.inputs.contains(.nameservers) { watchResolverFiles() }
+        if observation.inputs.contains(.neighbours) { followNeighbours(now) }
         state.insert(
             id,
             isName: named != nil,
-            readsNameservers: observation.readsNameservers,
+            inputs: observation.inputs,
             deadline: deadline,
             at: now
         )
@@ -168,6 +170,15 @@ struct MonitorLoop: ~Copyable {
         files = opened
         _ = mailbox.waitSet.add(opened.descriptor, as: WaitToken.resolverFiles)
         _ = mailbox.waitSet.add(changesOf: opened.mountDescriptor, as: WaitToken.resolverFiles)
+    }
+
+    /// Makes the feed read notifications of neighbours, for the first observation that depends on them.
+    private mutating func followNeighbours(_ now: MonitorInstant) {
+        guard !followsNeighbours, let feed else { return }
+        followsNeighbours = true
+        guard !feed.followNeighbours() else { return }
+        counters.refusedGroups += 1
+        state.notePollingNeeded(at: now)
     }
 
     private mutating func wait() {

@@ -8,8 +8,8 @@ protocol MonitorQuery<Answer>: Sendable {
     var description: String { get }
     /// The target whose name the monitor resolves first; `nil` if there is no name.
     var namedTarget: MonitoredTarget? { get }
-    /// Whether the answer depends on which name servers are configured.
-    var readsNameservers: Bool { get }
+    /// What the answer depends on besides routes and interfaces.
+    var inputs: QueryInputs { get }
 
     /// An answer in words.
     func words(_ answer: Answer) -> String
@@ -33,7 +33,7 @@ protocol MonitorQuery<Answer>: Sendable {
 
 extension MonitorQuery {
     var namedTarget: MonitoredTarget? { nil }
-    var readsNameservers: Bool { false }
+    var inputs: QueryInputs { [] }
 
     func words(_ answer: Answer) -> String { "\(answer)" }
 

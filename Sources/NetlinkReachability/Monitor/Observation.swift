@@ -14,8 +14,8 @@
 final class Observation: Sendable {
     /// The target whose name has to be resolved first; `nil` if there is no name.
     let namedTarget: MonitoredTarget?
-    /// Whether the answer depends on which name servers are configured.
-    let readsNameservers: Bool
+    /// What the answer depends on besides routes and interfaces.
+    let inputs: QueryInputs
     private let object: any AnyObject & Sendable
     private let steps: EvaluationSteps
     /// Where the results go.
@@ -24,14 +24,14 @@ final class Observation: Sendable {
 
     init(
         namedTarget: MonitoredTarget?,
-        readsNameservers: Bool,
+        inputs: QueryInputs,
         object: any AnyObject & Sendable,
         steps: EvaluationSteps,
         sink: any ResultSink,
         index: Int
     ) {
         self.namedTarget = namedTarget
-        self.readsNameservers = readsNameservers
+        self.inputs = inputs
         self.object = object
         self.steps = steps
         self.sink = sink

@@ -98,6 +98,12 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
     }
 
+    /// The last answer to each query, in words.
+    var allWords: [String] {
+        let (places, hasEnded) = state.withLock { ($0.places, $0.receiver == nil) }
+        return places.map { hasEnded ? "nil" : $0.answered.map($0.query.words) ?? "nil" }
+    }
+
     func trace(_ index: Int) -> (query: String, result: String) {
         let place = state.withLock { $0.places[index] }
         let result =

@@ -5,8 +5,9 @@ internal import RoutingModel
 /// What distinguishes the network of a path from others: the name of its wireless network, and its gateways.
 ///
 /// ```swift
-/// let path = try NetworkSource.kernel.path()
-/// if let identity = try NetworkSource.kernel.identity(of: path) { print(identity) }
+/// for try await identity in NetworkSource.kernel.updates(of: .identity()) {
+///     print(identity == nil ? "an unknown network" : "a network that can be recognised")
+/// }
 /// ```
 ///
 /// Two networks can have the same addresses, and the hardware address of a gateway differs. It needs no manager and no
@@ -48,22 +49,16 @@ extension NetworkIdentity: CustomStringConvertible {
     }
 }
 
-extension NetworkSource {
-    /// Asks by what the network of a path is recognised.
+extension NetworkIdentity {
+    /// Asks by what the network of a path is recognised; `nil` if nothing is known.
     ///
-    /// A gateway counts once the kernel knows its hardware address, which is after the first packet to it. Ask again
-    /// after each change of the path; a hardware address that becomes known is no change of the path.
-    ///
-    /// - Parameter path: The path, which this source has returned.
-    /// - Returns: The identity; `nil` if nothing is known: in recordings and simulated networks, on tunnels, and before
-    ///   the first packet.
     /// - Throws: `ReachabilityError` if the kernel's neighbours or wireless interfaces cannot be listed.
-    public func identity(of path: NetworkPath) throws(ReachabilityError) -> NetworkIdentity? {
-        guard let neighbours = try facts.routing.hardwareAddresses() else { return nil }
+    init?(of path: NetworkPath, _ routing: any RoutingSource) throws(ReachabilityError) {
+        guard let neighbours = try routing.hardwareAddresses() else { return nil }
         var ssid: [UInt8]?
         for interface in path.usedInterfaces where interface.type == .wifi && ssid == nil {
-            ssid = try facts.routing.ssid(ofInterface: interface.index)
+            ssid = try routing.ssid(ofInterface: interface.index)
         }
-        return NetworkIdentity(ssid: ssid, gateways: path.usedGateways.compactMap { neighbours[$0] })
+        self.init(ssid: ssid, gateways: path.usedGateways.compactMap { neighbours[$0] })
     }
 }

@@ -71,6 +71,8 @@ public struct NetworkPath: Hashable, Sendable {
     ///
     /// A path that is observed is not delivered again if only the reason changes.
     public package(set) var reason = ReachabilityReason(.noDefaultRoute)
+    /// What identifies the network; `nil` if that is not known, or was not asked for.
+    package var identity: NetworkIdentity?
 }
 
 extension NetworkPath {

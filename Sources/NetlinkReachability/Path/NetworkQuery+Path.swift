@@ -30,3 +30,44 @@ extension NetworkQuery<NetworkPath> {
             PathQuery(required: required, prohibited: prohibited, options: options, metering: metering))
     }
 }
+
+extension IdentityQuery: ObservableQuery {
+    static let evaluation = QueryEvaluation(QueryKind(IdentityQuery.self))
+}
+
+extension NetworkQuery<NetworkIdentity?> {
+    /// What identifies the network of the default path, whenever it changes; `nil` while nothing is known: in
+    /// recordings and simulated networks, on tunnels, and before the first packet to a gateway.
+    ///
+    /// A gateway counts once the kernel knows its hardware address. The kernel notifies of that and of each change, so
+    /// that a move to another network is delivered although its addresses are the same, and nothing is polled. The
+    /// first such observation makes the monitor read notifications of neighbours, which are frequent in large networks.
+    ///
+    /// It locates the user: see ``NetworkIdentity``. Traces and debug descriptions do not contain it.
+    ///
+    /// - Parameters:
+    ///   - required: The only type that the path can take; `nil` for any.
+    ///   - prohibited: The types that the path must not take.
+    ///   - options: The socket whose path it is.
+    /// - Returns: The query.
+    public static func identity(
+        requiring required: NetworkInterface.InterfaceType? = nil,
+        prohibiting prohibited: Set<NetworkInterface.InterfaceType> = [],
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) -> Self {
+        let query = PathQuery(
+            required: required, prohibited: prohibited, options: options, identifies: true)
+        return Self(IdentityQuery(query: query))
+    }
+}
+
+extension NetworkQuery<NetworkPath> {
+    /// The default path of a socket, and on request what identifies its network.
+    package static func path(
+        options: ReachabilityOptions,
+        metering: NetworkMetering,
+        identifies: Bool
+    ) -> Self {
+        Self(PathQuery(options: options, metering: metering, identifies: identifies))
+    }
+}

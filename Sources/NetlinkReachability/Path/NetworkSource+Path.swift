@@ -28,4 +28,35 @@ extension NetworkSource {
             requiring: required, prohibiting: prohibited, options: options, metering: metering
         ).answer(from: facts)
     }
+
+    /// Asks what identifies the network of the default path.
+    ///
+    /// The identity is that of ``NetworkQuery/identity(requiring:prohibiting:options:)``. It takes the queries of
+    /// ``path(requiring:prohibiting:options:metering:)``, a dump of the kernel's neighbours, and on Wi-Fi a query to
+    /// nl80211.
+    ///
+    /// - Parameters:
+    ///   - required: The only type that the path can take; `nil` for any.
+    ///   - prohibited: The types that the path must not take.
+    ///   - options: The socket whose path it is.
+    /// - Returns: The identity; `nil` if nothing is known.
+    /// - Throws: `ReachabilityError` if the query could not be answered.
+    public func identity(
+        requiring required: NetworkInterface.InterfaceType? = nil,
+        prohibiting prohibited: Set<NetworkInterface.InterfaceType> = [],
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) throws(ReachabilityError) -> NetworkIdentity? {
+        try NetworkQuery.identity(requiring: required, prohibiting: prohibited, options: options)
+            .answer(from: facts)
+    }
+
+    /// Asks for the default path of a socket, and on request what identifies its network.
+    package func path(
+        options: ReachabilityOptions,
+        metering: NetworkMetering,
+        identifies: Bool
+    ) throws(ReachabilityError) -> NetworkPath {
+        try NetworkQuery.path(options: options, metering: metering, identifies: identifies)
+            .answer(from: facts)
+    }
 }

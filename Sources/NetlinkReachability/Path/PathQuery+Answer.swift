@@ -118,7 +118,7 @@ extension PathQuery {
         }
         let interfaces = used.map(\.interface).withoutRepeats()
         let cost = metering.cost(of: interfaces + carriers.compactMap(\.interface))
-        return NetworkPath(
+        var path = NetworkPath(
             status: NetworkPath.Status(flags),
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: interfaces,
@@ -138,6 +138,11 @@ extension PathQuery {
             flags: flags,
             reason: used.first?.reason ?? excluded ?? unsatisfied(paths)
         )
+        if identifies {
+            batch.noteNeighbours(path.usedGateways.map(\.address), of: entries.lowerBound)
+            path.identity = try NetworkIdentity(of: path, batch.host.facts.routing)
+        }
+        return path
     }
 
     /// The reason of the family that has a default route, else of the first that the socket uses.

@@ -10,10 +10,12 @@ struct PathQuery: MonitorQuery {
     var options = ReachabilityOptions()
     /// What the interfaces cost.
     var metering = NetworkMetering.unmetered
+    /// Whether to find out what identifies the network, too.
+    var identifies = false
 
     var description: String { "default path" }
 
-    var readsNameservers: Bool { true }
+    var inputs: QueryInputs { identifies ? [.nameservers, .neighbours] : .nameservers }
 
     /// Whether the path can take only interfaces of some types.
     var restrictsTypes: Bool {
@@ -29,5 +31,28 @@ struct PathQuery: MonitorQuery {
     /// Whether the paths are equal: another reason for the same path is not a change.
     func areSame(_ one: NetworkPath, _ other: NetworkPath) -> Bool {
         one.withoutReason == other.withoutReason
+    }
+}
+
+/// The query for what identifies the network of the default path.
+struct IdentityQuery: MonitorQuery {
+    let query: PathQuery
+
+    var description: String { "identity of the network" }
+
+    var inputs: QueryInputs { query.inputs }
+
+    /// Not the identity itself: traces and debug descriptions are logged.
+    func words(_ answer: NetworkIdentity?) -> String { answer == nil ? "unknown" : "known" }
+
+    func areSame(_ one: NetworkIdentity?, _ other: NetworkIdentity?) -> Bool { one == other }
+
+    func plan(_ batch: inout EvaluationBatch) { query.plan(&batch) }
+
+    func answer(
+        from batch: inout EvaluationBatch,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> NetworkIdentity? {
+        try query.answer(from: &batch, entries).identity
     }
 }

@@ -26,7 +26,7 @@ package struct EventGroup: Hashable, Sendable {
     static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE)
     /// Nexthop objects (Linux 5.3 and later).
     package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
-    /// Neighbours: frequent, so only recordings join this group.
+    /// Neighbours: frequent, so only recordings and observations of an identity join this group.
     package static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
 
     /// The groups of all that answers depend on, except neighbours.

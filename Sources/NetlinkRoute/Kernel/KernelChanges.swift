@@ -44,7 +44,9 @@ package final class KernelChanges: ChangeFeed {
         let (reading, changes) = try socket.withLock { (socket) throws(ReachabilityError) in
             var changes: [KernelNotification] = []
             let reading = try socket.receive { message in
-                if let change = message.notification { changes.append(change) }
+                if let change = message.notification ?? message.neighbourNotification {
+                    changes.append(change)
+                }
             }
             return (reading, changes)
         }
@@ -53,7 +55,22 @@ package final class KernelChanges: ChangeFeed {
     }
 }
 
+extension KernelChanges {
+    package func followNeighbours() -> Bool {
+        socket.withLock { (try? $0.join(.neighbour)) != nil }
+    }
+}
+
 extension NetlinkMessage {
+    /// The neighbour that a message is about; `nil` for another message.
+    fileprivate var neighbourNotification: KernelNotification? {
+        switch change {
+        case .neighbour(let neighbour): .neighbour(neighbour.key.address)
+        case .removedNeighbour(let key): .neighbour(key.address)
+        default: nil
+        }
+    }
+
     /// What the message affects; `nil` for a message that no route can depend on.
     package var notification: KernelNotification? {
         switch Int(type) {

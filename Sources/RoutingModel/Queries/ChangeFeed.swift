@@ -18,6 +18,8 @@ package enum KernelNotification: Hashable, Sendable {
     case nexthop(isLoss: Bool)
     /// A setting of an interface or of all.
     case settings
+    /// A neighbour with an address, after ``ChangeFeed/followNeighbours()``.
+    case neighbour(IPAddress)
 }
 
 /// The result of reading notifications.
@@ -62,4 +64,13 @@ package protocol ChangeFeed: AnyObject, Sendable {
 
     /// Reads some notifications without waiting and hands them out.
     func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading
+
+    /// Reads notifications of neighbours too from now on; by default, they come anyway.
+    ///
+    /// - Returns: Whether the group could be joined; if not, the caller must poll.
+    func followNeighbours() -> Bool
+}
+
+extension ChangeFeed {
+    package func followNeighbours() -> Bool { true }
 }

@@ -32,6 +32,13 @@ struct Path: NetflagsCommand {
     @Flag(help: "Print a line now and again at every change of the path.")
     var watch = false
 
+    @Flag(
+        help: """
+            Also print what identifies the network: the hardware addresses of its gateways, and the SSID. It locates \
+            the user. With --watch, also when it changes.
+            """)
+    var identity = false
+
     @Flag(help: "One JSON object a line; with --watch its time is RFC 3339 in UTC.")
     var json = false
 
@@ -40,6 +47,9 @@ struct Path: NetflagsCommand {
     func perform() throws -> ExitStatus {
         let recording = try recorded.instant()
         let options = try socket.options(isReplay: recording != nil)
+        guard recording == nil || !identity else {
+            throw UsageError("a recording has no hardware addresses: leave out --identity or --replay")
+        }
         if watch {
             try UsageError.refuse(
                 [("--replay", recording != nil)], because: "--watch is for the live kernel")
@@ -48,7 +58,8 @@ struct Path: NetflagsCommand {
         let source = try recording?.source() ?? .kernel
         let managers = recording == nil ? HostManagers() : nil
         let result = Result { () throws(ReachabilityError) in
-            try source.path(options: options, metering: managers?.metering ?? .unmetered)
+            try source.path(
+                options: options, metering: managers?.metering ?? .unmetered, identifies: identity)
         }
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
@@ -56,8 +67,8 @@ struct Path: NetflagsCommand {
         }
         try Output.standard.deliver {
             json
-                ? PathFormat.writeJSON(result, managers: managers, to: &$0)
-                : PathFormat.writeText(result, managers: managers, to: &$0)
+                ? PathFormat.writeJSON(result, managers: managers, identifies: identity, to: &$0)
+                : PathFormat.writeText(result, managers: managers, identifies: identity, to: &$0)
         }
         guard mistake == nil else { return .undetermined }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.flags) })
@@ -72,8 +83,9 @@ struct Path: NetflagsCommand {
         try Output.standard.beginWatching()
         try TargetWatcher.checkThreads()
         let managers = HostManagers()
-        let query = NetworkQuery.path(options: options, metering: managers.metering)
-        let lines = Locked(PathLineFormat(isJSON: json, managers: managers))
+        let query = NetworkQuery.path(
+            options: options, metering: managers.metering, identifies: identity)
+        let lines = Locked(PathLineFormat(isJSON: json, managers: managers, identifies: identity))
         let queue = DispatchQueue(label: "netflags.path")
         var observation: NetworkObservation<NetworkPath>?
         defer { observation?.cancel() }

@@ -9,10 +9,11 @@ enum PathFormat {
 
     /// Writes a path, or the error that kept it from being evaluated.
     ///
-    /// What managers say about it follows at the end.
+    /// What managers say about it follows at the end, and what identifies the network.
     static func writeText(
         _ result: Result<NetworkPath, ReachabilityError>,
         managers: HostManagers? = nil,
+        identifies: Bool = false,
         to text: inout ByteBuffer
     ) {
         guard let path = try? result.get() else {
@@ -29,6 +30,7 @@ enum PathFormat {
         text.line("expensive", word(path.isExpensive))
         text.line("constrained", word(path.isConstrained))
         for line in managers?.lines(about: path) ?? [] { text.line(line.label, line.value) }
+        if identifies { text.line("identity", path.identity?.description ?? "unknown") }
     }
 
     private static func list(_ items: [String]) -> String {
@@ -47,11 +49,13 @@ enum PathFormat {
     ///   - result: The path, or why it could not be evaluated.
     ///   - time: When it was found; `nil` writes no time.
     ///   - managers: What the managers of the network say; `nil` for a recording.
+    ///   - identifies: Whether it has a member for what identifies the network.
     ///   - buffer: What it is written to.
     static func writeJSON(
         _ result: Result<NetworkPath, ReachabilityError>,
         at time: Recording.Time? = nil,
         managers: HostManagers? = nil,
+        identifies: Bool = false,
         to buffer: inout ByteBuffer
     ) {
         let path = try? result.get()
@@ -78,6 +82,7 @@ enum PathFormat {
             json.member("reason", path?.reason.description ?? "the path could not be evaluated")
             json.member("error", result.failure?.description)
             managers?.writeMember(about: path, to: &json)
+            if identifies { json.member("identity", path?.identity?.description) }
             if let time { json.member("time", time.description) }
         }
     }

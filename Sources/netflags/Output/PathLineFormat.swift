@@ -6,10 +6,12 @@ import NetlinkRecording
 /// The default path in one line, for `path --watch`.
 ///
 /// The columns are the time, the status, the interfaces, what the path supports and is, and behind them the gateways
-/// and the reason. Interfaces that only bound sockets take are in parentheses.
+/// and the reason, what carries tunnels, and what identifies the network. Interfaces that only bound sockets take are
+/// in parentheses.
 struct PathLineFormat {
     private let isJSON: Bool
     private let managers: HostManagers
+    private let identifies: Bool
     private let lineWidth = Output.standard.terminalWidth
     private var table = TextTable(
         ["TIME", "STATUS", "DEV", "TRAITS", "GATEWAYS, REASON"],
@@ -17,9 +19,10 @@ struct PathLineFormat {
     /// The error of the last line; `nil` after a path.
     private var lastError: ReachabilityError?
 
-    init(isJSON: Bool, managers: HostManagers) {
+    init(isJSON: Bool, managers: HostManagers, identifies: Bool) {
         self.isJSON = isJSON
         self.managers = managers
+        self.identifies = identifies
     }
 
     /// Prints a path as it is now, or the error that kept it from being evaluated, once for as long as it stays.
@@ -32,7 +35,8 @@ struct PathLineFormat {
         if let error, !Output.standard.isTerminal { printError("\(error)") }
         Output.standard.deliverOrExit { buffer in
             guard !isJSON else {
-                return PathFormat.writeJSON(result, at: .now, managers: managers, to: &buffer)
+                return PathFormat.writeJSON(
+                    result, at: .now, managers: managers, identifies: identifies, to: &buffer)
             }
             write(result, to: &buffer)
         }
@@ -47,7 +51,8 @@ struct PathLineFormat {
             table.add(path.status.rawValue, in: Self.colour(path.status))
             for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
             let gateways = path.gateways.map(\.description).joined(separator: ",")
-            let sentences = [path.reason.description] + path.carriers.map(\.description)
+            var sentences = [path.reason.description] + path.carriers.map(\.description)
+            if identifies { sentences.append(path.identity?.description ?? "identity unknown") }
             table.add((gateways.isEmpty ? "" : "\(gateways)  ") + sentences.joined(separator: "; "))
         case .failure(let error):
             table.add("?", in: .magenta)

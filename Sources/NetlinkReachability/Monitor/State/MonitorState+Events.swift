@@ -37,6 +37,8 @@ extension MonitorState {
             guard pending.isAll || index.hasAny(in: prefix) else { return false }
             addPending(prefix)
             if case .routeRemoval = notification { noteRemoval(of: prefix, at: now) }
+        case .neighbour(let address):
+            guard addPendingReaders(of: address) else { return false }
         case .link(isLoss: true), .address(isLoss: true), .nexthop(isLoss: true):
             secondLookDue = now + MonitorTiming.secondLook
             addPendingAll()
@@ -105,6 +107,19 @@ extension MonitorState {
         }
         pending.prefixes = SmallSet()
         if pending.ids.count > records.count / 2 { addPendingAll() }
+    }
+
+    /// Adds the observations that depend on the hardware address of a neighbour.
+    ///
+    /// - Returns: Whether there is one.
+    private mutating func addPendingReaders(of address: IPAddress) -> Bool {
+        guard !neighbourReaders.isEmpty,
+            let prefix = IPPrefix(address, length: address.family.bitWidth)
+        else { return false }
+        var found: Set<ID> = []
+        index.forEach(in: prefix) { if neighbourReaders.contains($0) { found.insert($0) } }
+        if !pending.isAll { pending.ids.formUnion(found) }
+        return !found.isEmpty
     }
 
     private mutating func noteRemoval(of prefix: IPPrefix, at now: MonitorInstant) {

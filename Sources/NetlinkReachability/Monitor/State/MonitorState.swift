@@ -53,6 +53,8 @@ struct MonitorState: Sendable {
     var names = Names()
     /// The observations that depend on the configured name servers.
     var nameserverReaders: Set<ID> = []
+    /// The observations that depend on hardware addresses of neighbours.
+    var neighbourReaders: Set<ID> = []
     /// When to use a changed configuration of the resolver; `nil` if it has not changed.
     var resolverChangeDue: MonitorInstant?
     /// When observations expire.
@@ -89,19 +91,20 @@ extension MonitorState {
     /// - Parameters:
     ///   - id: Its number.
     ///   - isName: Whether it has a name, which is resolved first.
-    ///   - readsNameservers: Whether it depends on the configured name servers.
+    ///   - inputs: What it depends on besides routes and interfaces.
     ///   - deadline: When it expires; `nil` for never.
     ///   - now: The present.
     mutating func insert(
         _ id: ID,
         isName: Bool = false,
-        readsNameservers: Bool = false,
+        inputs: QueryInputs = [],
         deadline: MonitorInstant? = nil,
         at now: MonitorInstant
     ) {
         if records.isEmpty { routineDue = now + routinePeriod }
         records[id] = SmallSet()
-        if readsNameservers { nameserverReaders.insert(id) }
+        if inputs.contains(.nameservers) { nameserverReaders.insert(id) }
+        if inputs.contains(.neighbours) { neighbourReaders.insert(id) }
         deadlines.set(id, to: deadline)
         if isName {
             names.insert(id)
@@ -118,6 +121,7 @@ extension MonitorState {
         names.remove(id)
         expiries.set(id, to: nil)
         nameserverReaders.remove(id)
+        neighbourReaders.remove(id)
         deadlines.set(id, to: nil)
         failures.ids.remove(id)
         noteRemoval(of: addresses.count)

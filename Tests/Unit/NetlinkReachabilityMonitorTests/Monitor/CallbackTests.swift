@@ -228,7 +228,7 @@ struct CallbackTests {
         let reachability = try network.handle()
         #expect("\(reachability)" == "NetworkReachability(192.0.2.1)")
         let observation = try reachability.observe { _ in }
-        #expect("\(observation)" == "NetworkObservation(\(onLink))")
+        #expect("\(observation)" == "NetworkObservation(\(onLink.letters))")
         observation.cancel()
         #expect("\(observation)" == "NetworkObservation(nil)")
     }

@@ -15,7 +15,7 @@ struct PathStateTests {
             RouteDependencies(
                 addresses: id == 1 ? [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1)] : [])
         }
-        driver.state.insert(1, readsNameservers: true, at: driver.now)
+        driver.state.insert(1, inputs: .nameservers, at: driver.now)
         driver.state.insert(2, at: driver.now)
         driver.run()
     }

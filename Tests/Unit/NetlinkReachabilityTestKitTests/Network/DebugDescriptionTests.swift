@@ -15,7 +15,8 @@ struct DebugDescriptionTests {
         #expect(String(reflecting: handle) == "NetworkReachability(203.0.113.7)")
         let observation = try handle.observe { _ in }
         try await network.settle()
-        #expect(String(reflecting: observation) == "NetworkObservation(\(ReachabilityFlags.reachable))")
+        #expect(
+            String(reflecting: observation) == "NetworkObservation(\(ReachabilityFlags.reachable.letters))")
         observation.cancel()
     }
 

@@ -41,6 +41,50 @@ struct PathWatchTests {
         #expect(try watch.end(signal: SIGTERM).signal == SIGTERM)
     }
 
+    @Test
+    func `with --identity there is a line when the hardware address of the gateway is learnt or changes`()
+        throws
+    {
+        let host = try twoWires()
+        let watch = try RunningNetflags(["path", "--watch", "--json", "--identity"], in: host)
+        #expect(try watch.row()?["identity"] == .null)
+        for last in ["0a", "0b"] {
+            // That of no gateway has no line.
+            try host.ip("neigh replace 203.0.113.7 lladdr 02:00:00:00:00:\(last) dev w1")
+            try host.ip("neigh replace 203.0.113.254 lladdr 02:00:00:00:00:\(last) dev w1")
+            #expect(try watch.row()?["identity"] == .string("gateways=02:00:00:00:00:\(last)"))
+        }
+        #expect(try watch.end(signal: SIGTERM).signal == SIGTERM)
+        let text = try host.run([NetflagsProcess.path, "path", "--identity"]).output
+        #expect(text.contains("identity     gateways=02:00:00:00:00:0b"), "\(text)")
+        for arguments in [[], ["--json"]] {
+            let output = try host.run([NetflagsProcess.path, "path"] + arguments).output
+            #expect(!output.contains("identity") && !output.contains("02:00:00"), "\(output)")
+        }
+    }
+
+    @Test(.enabled(if: Capability.radios.blocker == nil, "no radios: \(Capability.radios.blocker ?? "")"))
+    func `with --identity there is a line when the wireless network changes`() throws {
+        let host = try TestNamespace()
+        let accessPoint = try host.makePeer()
+        let (station, beacon) = try host.takeRadios(with: accessPoint)
+        try host.ip("link set \(station) up", "addr add 192.0.2.2/24 dev \(station)")
+        try host.ip("route add default via 192.0.2.1")
+        try host.ip("neigh add 192.0.2.1 lladdr 02:00:00:00:00:01 nud permanent dev \(station)")
+        let watch = try RunningNetflags(["path", "--watch", "--json", "--identity"], in: host)
+        for (name, hexadecimal) in [("home", "686f6d65"), ("work", "776f726b")] {
+            let log = try accessPoint.serve(name, on: beacon)
+            try host.associate(station, with: name)
+            let expected = JSONValue.string("ssid=\(hexadecimal) gateways=02:00:00:00:00:01")
+            var row = try watch.row()
+            while row != nil, row?["identity"] != expected { row = try watch.row() }
+            #expect(row?["identity"] == expected)
+            try accessPoint.shell("kill $(cat \(log).pid)")
+            try host.wait(for: station, state: "DOWN")
+        }
+        #expect(try watch.end(signal: SIGTERM).signal == SIGTERM)
+    }
+
     @Test func `a change that the path of the socket does not depend on has no line`() throws {
         let host = try twoWires()
         let watch = try RunningNetflags(["path", "--watch", "--json", "--interface", "w1", "-4"], in: host)

@@ -47,6 +47,6 @@ monitor.start(queue: .global())
 for try await path in NetworkSource.kernel.updates(of: .path(metering: managers.metering)) {
     show("path: \(path)")
     // Known once a packet was sent to the gateway.
-    if let identity = try NetworkSource.kernel.identity(of: path) { show("identity: \(identity)") }
+    if let identity = try NetworkSource.kernel.identity() { show("identity: \(identity)") }
     if CommandLine.arguments.contains("--once") { exit(0) }
 }
