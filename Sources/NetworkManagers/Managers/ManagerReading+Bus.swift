@@ -8,7 +8,8 @@
         /// Asks a manager: over varlink where it has that, and over D-Bus where it has not, as NetworkManager and older
         /// versions of systemd.
         static func of(
-            _ name: ManagerName, _ bus: SystemBus?, _ host: HostInterfaces
+            _ name: ManagerName, _ host: HostInterfaces, hasBus: Bool,
+            _ connect: () throws(ManagerError) -> SystemBus
         ) throws(ManagerError) -> ManagerReading {
             do throws(ManagerError) {
                 switch name {
@@ -17,9 +18,10 @@
                 case .resolved: return try ResolvedReader.read(host)
                 }
             } catch {
-                guard bus != nil, error.state == .absent else { throw error }
+                guard hasBus, error.state == .absent else { throw error }
             }
-            guard let bus else { throw ManagerError(number: ENOTCONN) }
+            guard hasBus else { throw ManagerError(number: ENOTCONN) }
+            let bus = try connect()
             switch name {
             case .networkManager:
                 let objects = try bus.call(

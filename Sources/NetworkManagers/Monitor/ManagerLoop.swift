@@ -22,6 +22,7 @@
         ]
 
         private let shared: ManagerMonitor.Shared
+        /// The connection that signals arrive on.
         private var bus: SystemBus?
         private var readings: [ManagerName: ManagerReading] = [:]
         private var schedule = ManagerSchedule()
@@ -77,11 +78,20 @@
             publish()
         }
 
+        /// Asks the managers that are due, on a connection of its own: signals that arrive during a call on the same
+        /// one queue up in memory, and a manager can send them faster than it answers.
         private mutating func ask() {
             let host = HostInterfaces.current
+            var opened: SystemBus?
+            func connect() throws(ManagerError) -> SystemBus {
+                if let opened { return opened }
+                let connection = try SystemBus()
+                opened = connection
+                return connection
+            }
             for name in Self.order where schedule.take(name, at: .now) {
                 do throws(ManagerError) {
-                    readings[name] = try ManagerReading.of(name, bus, host)
+                    readings[name] = try ManagerReading.of(name, host, hasBus: bus != nil, connect)
                 } catch {
                     readings[name] = ManagerReading(error.state)
                     if error.state == .silent { schedule.noteSilence(of: name, at: .now) }
@@ -99,7 +109,7 @@
                     }))
         }
 
-        /// Takes the signals that have arrived, also those that arrived during a call.
+        /// Takes the signals that have arrived.
         ///
         /// - Returns: Whether more may have arrived.
         private mutating func receive() -> Bool {
