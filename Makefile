@@ -235,8 +235,9 @@ docs: deps ## Build the documentation of the libraries, every warning an error: 
 	@[ -n "$(SD_BUS)" ] || echo 'docs: without NetworkManagers, which needs the headers of libsystemd: make managers-deps'
 	@[ ! -f Package.resolved ] || cp Package.resolved .build-docs/Package.resolved.kept; \
 	trap 'rm -f Package.resolved; [ ! -f .build-docs/Package.resolved.kept ] || mv .build-docs/Package.resolved.kept Package.resolved' EXIT; \
-	NETLINK_DOCS=1 $(SWIFT) package --scratch-path .build-docs --allow-writing-to-directory .build-docs/site \
-		$(SD_BUS:%=--traits NetworkManagers) generate-documentation $(DOCUMENTED:%=--target %) --warnings-as-errors \
+	NETLINK_DOCS=1 $(SWIFT) package $(SD_BUS:%=--traits NetworkManagers) --scratch-path .build-docs \
+		--allow-writing-to-directory .build-docs/site \
+		generate-documentation $(DOCUMENTED:%=--target %) --warnings-as-errors \
 		--enable-experimental-combined-documentation --output-path .build-docs/site
 
 api-check: deps ## List the changes since the last tag that break callers of the libraries
