@@ -5,7 +5,8 @@ internal import RoutingModel
 /// The facts about interfaces that a batch knows.
 struct BatchInterfaces {
     let facts: NetworkFacts
-    /// The facts that came with the answers, the newest first, and then those that were fetched since.
+    /// Facts by the index of the interface; about the same one, those that came with the answers, the newest first, and
+    /// then those that were fetched since.
     private var known: [InterfaceReading] = []
     /// Whether one of the interfaces is a tunnel.
     private(set) var haveTunnels = false
@@ -18,6 +19,8 @@ struct BatchInterfaces {
     mutating func answer(_ queries: inout [RouteLookup]) throws(ReachabilityError) {
         let found = try facts.routing.answer(&queries, from: 0)
         known = known.isEmpty ? found : found + known
+        // The newest ones stay first: the order is stable.
+        if known.count > 1 { known.sort { $0.facts.index < $1.facts.index } }
         for reading in found { note(reading.facts) }
     }
 
@@ -43,7 +46,7 @@ struct BatchInterfaces {
     mutating func fetch(_ index: UInt32, _ detail: QueryDetail) throws(ReachabilityError) -> Bool {
         if place(of: index, detail) != nil { return true }
         guard let found = try facts.routing.facts(aboutInterface: index, detail: detail) else { return false }
-        known.append(InterfaceReading(found, detail))
+        known.insert(InterfaceReading(found, detail), at: known.partitioningIndex { $0.facts.index > index })
         note(found)
         return true
     }
@@ -63,6 +66,7 @@ struct BatchInterfaces {
     }
 
     private func place(of index: UInt32, _ detail: QueryDetail) -> Int? {
-        known.firstIndex { $0.facts.index == index && $0.suffices(for: detail) }
+        let first = known.partitioningIndex { $0.facts.index >= index }
+        return known[first...].prefix { $0.facts.index == index }.firstIndex { $0.suffices(for: detail) }
     }
 }

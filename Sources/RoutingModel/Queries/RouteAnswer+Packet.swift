@@ -50,16 +50,17 @@ extension [Nexthop] {
     /// that of another packet.
     fileprivate func taken(by choices: [Nexthop], isConnected: Bool) -> [Nexthop] {
         var nexthops = self
+        let paths = Set(choices.map(\.path))
+        // The first places of what was chosen, and of the other nexthops of each interface.
+        var same: [Nexthop.Path: Int] = [:]
+        var others: [UInt32: Int] = [:]
+        for place in indices.reversed() {
+            let path = self[place].path
+            if paths.contains(path) { same[path] = place } else { others[self[place].interfaceIndex] = place }
+        }
         var chosen: Int?
         for choice in choices {
-            let same = firstIndex(where: choice.isDuplicate)
-            let place =
-                same
-                ?? firstIndex { entry in
-                    entry.interfaceIndex == choice.interfaceIndex
-                        && !choices.contains(where: entry.isDuplicate)
-                }
-            guard let place else { continue }
+            guard let place = same[choice.path] ?? others[choice.interfaceIndex] else { continue }
             nexthops[place].gateway = choice.gateway
             chosen = place
         }

@@ -38,12 +38,23 @@ package struct Nexthop: Hashable, Sendable {
         self.encapsulation = encapsulation.map(Box.init)
     }
 
-    /// Whether packets take the same path with another nexthop, whatever the state and the share of both.
+    /// What decides the path of a packet, whatever the state and the share of the nexthop.
     ///
-    /// The kernel's counterpart is `rt6_duplicate_nexthop`.
+    /// The kernel's counterpart is what `rt6_duplicate_nexthop` compares.
+    package struct Path: Hashable, Sendable {
+        fileprivate let interfaceIndex: UInt32
+        fileprivate let gateway: IPAddress?
+        fileprivate let encapsulation: Box<Encapsulation>?
+    }
+
+    /// The path of packets.
+    package var path: Path {
+        Path(interfaceIndex: interfaceIndex, gateway: gateway, encapsulation: encapsulation)
+    }
+
+    /// Whether packets take the same path with another nexthop.
     package func isDuplicate(of other: Nexthop) -> Bool {
-        interfaceIndex == other.interfaceIndex && gateway == other.gateway
-            && encapsulation == other.encapsulation
+        path == other.path
     }
 }
 

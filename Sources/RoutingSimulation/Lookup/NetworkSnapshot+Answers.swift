@@ -82,7 +82,9 @@ extension NetworkSnapshot {
     /// The IPv4 addresses of all interfaces of a VRF, or of all without one, as `inet_select_addr` looks through them.
     private func ipv4Addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
         let domain = vrf(ofInterface: index)?.index
-        let interfaces = links.keys.filter { vrf(ofInterface: $0)?.index == domain }
+        let interfaces = addressBook.owners(.v4).filter {
+            links[$0] != nil && vrf(ofInterface: $0)?.index == domain
+        }
         let order = interfaces.sorted { ($0 == domain ? 0 : $0) < ($1 == domain ? 0 : $1) }
         return order.flatMap { addresses(ofInterface: $0, family: .v4).inKernelOrder }
     }

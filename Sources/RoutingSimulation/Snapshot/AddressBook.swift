@@ -58,6 +58,11 @@ package struct AddressBook: Sendable {
         byOwner[Owner(interface: index, family: family)] != nil
     }
 
+    /// The interfaces that have an address of a family, in no particular order.
+    func owners(_ family: IPAddress.Family) -> [UInt32] {
+        byOwner.keys.filter { $0.family == family }.map(\.interface)
+    }
+
     /// Whether any interface has an address.
     func contains(_ address: IPAddress) -> Bool {
         byAddress[address] != nil
