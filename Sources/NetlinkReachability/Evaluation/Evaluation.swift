@@ -52,6 +52,8 @@ package struct Evaluation: Hashable, Sendable {
         package var all: [Evaluation] = []
         /// What became of the packet that the route puts around this one.
         var outerReason: ReachabilityReason?
+        /// The address that would be the source but for duplicate address detection, in words; empty for none.
+        var pendingSource = ""
         /// The reason when no query was asked.
         var settledReason: ReachabilityReason?
     }
@@ -124,7 +126,9 @@ package struct Evaluation: Hashable, Sendable {
         case .noRouteOutOfInterface:
             return ReachabilityReason(kind, boundInterface ?? interface)
         case .noSourceAddress:
-            return ReachabilityReason(kind, boundInterface ?? candidate?.destination.zone?.description ?? "")
+            return ReachabilityReason(
+                kind, boundInterface ?? candidate?.destination.zone?.description ?? "",
+                other: basis.value.pendingSource)
         case .unusableSource:
             return ReachabilityReason(kind, interface, other: unusableSource)
         case .loopbackSource:
@@ -156,7 +160,9 @@ extension Evaluation {
         guard let source = query?.source ?? answer?.match?.source, !source.isUnspecified else {
             return "no IPv4 address is valid there"
         }
-        return source.isLoopback ? "only the loopback address" : "only link-local"
+        let pending = basis.value.pendingSource
+        let words = source.isLoopback ? "only the loopback address" : "only link-local"
+        return pending.isEmpty ? words : "\(words), and \(pending)"
     }
 }
 

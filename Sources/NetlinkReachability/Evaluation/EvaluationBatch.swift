@@ -340,12 +340,21 @@ extension EvaluationBatch {
             answer: answer,
             sourceAddress: verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
             all: all,
-            outerReason: outerReason(of: verdict, lookup, mark ?? lookup.query.mark)
+            outerReason: outerReason(of: verdict, lookup, mark ?? lookup.query.mark),
+            pendingSource: pendingSource(of: verdict, query)
         )
         let facts = verdict.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
         return Evaluation(verdict, facts, basis)
+    }
+
+    /// The address that would be the source of a packet but for duplicate address detection, in words; empty for none.
+    private func pendingSource(of verdict: Verdict, _ packet: RouteQuery) -> String {
+        guard [.unusableSource, .noSourceAddress].contains(verdict.kind) else { return "" }
+        let bound = packet.outputInterface == 0 ? nil : packet.outputInterface
+        return host.pendingSource(
+            of: packet.destination, through: verdict.nexthop?.interfaceIndex ?? bound)
     }
 
     /// What became of the packets around those of a lookup; `nil` where there are none.

@@ -78,10 +78,33 @@ extension HostListing {
         guard let owner = owners.first(where: { end.isOn($0.interfaceIndex) }) ?? owners.first else {
             return ""
         }
-        if owner.flags.contains(.dadFailed) { return "failed duplicate address detection" }
-        if !owner.isAssigned { return "is tentative until duplicate address detection ends" }
+        if let state = owner.detection { return state }
         let name = try link(owner.interfaceIndex)?.name ?? "another interface"
         return "belongs to \(name)"
+    }
+
+    /// Finds the address that would be the source of IPv6 packets but for duplicate address detection.
+    ///
+    /// - Parameters:
+    ///   - destination: Where the packets go.
+    ///   - index: The interface that they leave through; `nil` for any.
+    /// - Returns: The address and its state, in words; empty for none, and where the addresses were not listed.
+    func pendingSource(of destination: IPAddress, through index: UInt32?) -> String {
+        let pending = listedAddresses.filter { own in
+            own.address.family == .v6 && own.detection != nil
+                && index.map { $0 == own.interfaceIndex } ?? true
+                && (destination.isLinkScoped || !own.address.isLinkLocal)
+        }
+        let one = pending.first { !$0.flags.contains(.dadFailed) } ?? pending.first
+        return one.map { "\($0.address.withoutZone) \($0.detection ?? "")" } ?? ""
+    }
+}
+
+extension InterfaceAddress {
+    /// What keeps an IPv6 address from being a source, in words; `nil` for nothing.
+    fileprivate var detection: String? {
+        if flags.contains(.dadFailed) { return "failed duplicate address detection" }
+        return isAssigned ? nil : "is tentative until duplicate address detection ends"
     }
 }
 

@@ -24,6 +24,9 @@ final class HostListing {
         try Self.once(&allAddresses) { () throws(ReachabilityError) in try facts.routing.addresses() }
     }
 
+    /// The addresses of the host, if they were asked for; none otherwise.
+    var listedAddresses: [InterfaceAddress] { (try? allAddresses?.get()) ?? [] }
+
     /// The interfaces of the host.
     func links() throws(ReachabilityError) -> [Link] {
         try Self.once(&allLinks) { () throws(ReachabilityError) in try facts.routing.links() }

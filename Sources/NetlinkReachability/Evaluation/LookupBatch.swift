@@ -45,7 +45,11 @@ struct LookupBatch {
                 carriers[index].lookup.appendQueries(to: &queries)
             }
             if queries.isEmpty {
-                guard addCarriers(interfaces, host) else { return }
+                guard addCarriers(interfaces, host) else {
+                    // The reason can name an address; if they cannot be listed, it is shorter.
+                    if lookups.contains(where: \.lacksSource) { _ = try? host.addresses() }
+                    return
+                }
             } else {
                 ask(&interfaces)
             }
@@ -66,6 +70,15 @@ struct LookupBatch {
 }
 
 extension CandidateLookup {
+    /// Whether no address can be the source of IPv6 packets, or only one that routers do not forward.
+    fileprivate var lacksSource: Bool {
+        guard detail != .flags, query.destination.family == .v6, case .answered(let source, let answer) = step
+        else { return false }
+        guard case .taken(let match) = answer else { return answer == .rejected(.noSourceAddress) }
+        guard let source = source ?? match.source, !query.destination.isLinkLocal else { return false }
+        return source.isLinkLocal || source.isLoopback
+    }
+
     /// Asks for what the step waits for other than routes, until it waits for a route or has ended.
     ///
     /// An answer with more nexthops than the limit is undecided.

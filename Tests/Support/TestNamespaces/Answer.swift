@@ -34,6 +34,8 @@ package struct Answer: Hashable, Sendable, CustomStringConvertible {
     package var error: String? { fields["error"] }
     /// The code of the report's reason.
     package var reason: String { fields["reason"] ?? "" }
+    /// The sentence of the report's reason.
+    package var text: String { fields["text"] ?? "" }
     /// How the results for several addresses at once differ; empty when they do not.
     package var together: String { fields["together"] ?? "" }
     /// How a socket contradicts the flags; empty when it does not.

@@ -76,7 +76,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .blackhole: "a route or rule drops it (blackhole)"
         case .noFamily: "this kernel does not support \(name)"
         case .noSourceAddress:
-            "no IPv6 address of this host can be the source\(name.isEmpty ? "" : " on \(name)")"
+            "no IPv6 address of this host can be the source\(name.isEmpty ? "" : " on \(name)")\(other.isEmpty ? "" : ": \(other)")"
         case .unusableSource: "no usable source address on \(name): \(other)"
         case .groupOverTCP: "TCP does not connect to groups and broadcast addresses"
         case .unusableRoute: "the route is of a kind that sends nothing (\(name))"

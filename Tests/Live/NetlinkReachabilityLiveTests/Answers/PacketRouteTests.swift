@@ -86,10 +86,47 @@ struct PacketRouteTests {
         try host.set("net/ipv6/conf/w0/dad_transmits", "100")
         try host.ip("addr add 2001:db8::1/64 dev w0")
         try host.expect("2001:db8:f::1", .none, "unusableSource")
+        let state = "is tentative until duplicate address detection ends"
+        #expect(
+            try host.ask("2001:db8:f::1").text
+                == "no usable source address on w0: only link-local, and 2001:db8::1 \(state)")
         let bound = try host.ask("2001:db8:f::1", ["source=2001:db8::1"])
-        #expect(bound.reason == "notOwnAddress")
+        #expect(bound.reason == "notOwnAddress" && bound.text == "the source 2001:db8::1 \(state)")
         try host.ip("addr del 2001:db8::1/64 dev w0", "addr add 2001:db8::1/64 dev w0 nodad")
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
+    }
+
+    @Test(.needs(.veth)) func `the reason names an address that failed duplicate address detection`() throws {
+        let host = try TestNamespace()
+        let other = try host.makePeer()
+        try host.wire("w0", "fe80::1/64", to: other)
+        try other.address("w0-far", "fe80::2/64", "2001:db8::1/64")
+        try host.set("net/ipv6/conf/w0/accept_dad", "1")
+        try host.ip("-6 route add default via fe80::2 dev w0", "addr add 2001:db8::1/64 dev w0")
+        try host.wait(until: "detection has failed") {
+            try host.ip("-6 addr show dev w0").contains("dadfailed")
+        }
+        let state = "failed duplicate address detection"
+        try host.expect("2001:db8:f::1", .none, "unusableSource")
+        #expect(
+            try host.ask("2001:db8:f::1").text
+                == "no usable source address on w0: only link-local, and 2001:db8::1 \(state)")
+        #expect(
+            try host.ask("2001:db8:f::1", ["source=2001:db8::1"]).text == "the source 2001:db8::1 \(state)")
+    }
+
+    /// The link-local address of an interface is the only one that can be the source of packets on its link.
+    @Test(.needs(.veth)) func `the reason names a link-local address that is tentative`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0")
+        try host.set("net/ipv6/conf/w0/accept_dad", "1")
+        try host.set("net/ipv6/conf/w0/dad_transmits", "100")
+        try host.ip("addr add fe80::1/64 dev w0")
+        try host.expect("fe80::9%w0", .none, "noSourceAddress")
+        #expect(
+            try host.ask("fe80::9%w0").text
+                == "no IPv6 address of this host can be the source on w0: "
+                + "fe80::1 is tentative until duplicate address detection ends")
     }
 
     @Test(.needs(.veth)) func `TCP does not connect to groups and broadcast addresses`() throws {
