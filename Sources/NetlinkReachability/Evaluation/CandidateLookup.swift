@@ -141,7 +141,10 @@ extension CandidateLookup {
     }
 
     private func append(_ query: RouteQuery, to lookups: inout [RouteLookup]) {
-        lookups.append(RouteLookup(isOuter ? query : query.ofSocket))
+        // A tunnel whose packets have the source of its own local end is not as strict as a socket
+        // (`ip6_dst_lookup_tail`).
+        let hasOwnSource = isOuter && self.query.source != nil
+        lookups.append(RouteLookup(hasOwnSource ? query : query.ofSocket))
         lookups.append(RouteLookup(query.forPacket))
     }
 
@@ -194,7 +197,9 @@ extension CandidateLookup {
             let bound = try lookups[entry].result.get().bound(toInterface: query.outputInterface)
             let choice = try lookups[packet].result.get()
             // `ip_route_output_key_hash_rcu` takes the destination to be on the link.
-            if isOuter, bound.isRejected, query.outputInterface != 0, !choice.isRejected {
+            if isOuter, query.destination.family == .v4, bound.isRejected, query.outputInterface != 0,
+                !choice.isRejected
+            {
                 return choice
             }
             return bound.taken(by: choice, of: query, isConnected: isConnected)

@@ -136,6 +136,21 @@ struct CarrierTests {
         #expect(flags.contains([.reachable, .connectionRequired, .connectionOnTraffic]))
     }
 
+    /// A recording had the route of another interface, which a tunnel takes only from a local end of its own.
+    @Test func `a tunnel over IPv6 that is bound to an interface takes no route of another one`() throws {
+        try addWires()
+        for (index, own) in [(2, "2001:db8::2"), (3, "2001:db8:1::2")] as [(UInt32, IPAddress)] {
+            let address = InterfaceAddress(interfaceIndex: index, address: own, prefixLength: 64)
+            network.routing.change { $0.snapshot.apply(.address(address)) }
+        }
+        try route("2001:db8:9::/48", 2)
+        tunnel(4, "vxlan4", to: "2001:db8:9::9", kind: "vxlan") { $0.link = 3 }
+        try route("0.0.0.0/0", 4)
+        #expect(try defaultReport().reason.code == .tunnelWaits)
+        tunnel(4, "vxlan4", to: "2001:db8:9::9", kind: "vxlan") { ($0.link, $0.local) = (3, "2001:db8:1::2") }
+        #expect(try carriers() == ["vxlan4 is carried by eth0 (to 2001:db8:9::9)"])
+    }
+
     @Test func `the mark of a tunnel selects its carrier`() throws {
         try addWires()
         tunnel(4, "gre4", to: "192.0.2.9") { $0.mark = 7 }
