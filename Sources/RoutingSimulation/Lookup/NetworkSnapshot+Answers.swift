@@ -10,8 +10,18 @@ extension NetworkSnapshot {
     ///   with the code ``ReachabilityError/Code/systemFailure`` for an interface that does not exist.
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         try SnapshotLookup.answer(self, query) { (unknown, answer, other) throws(ReachabilityError) in
-            guard answer.isEquivalent(to: other) else { throw SnapshotLookup.undecided(unknown.reason) }
+            guard answer.isEquivalent(to: other),
+                answer.isRejected == other.isRejected || !canBeRoutedBySource(query)
+            else { throw SnapshotLookup.undecided(unknown.reason) }
         }
+    }
+
+    /// Whether an IPv6 socket whose lookup is rejected can find a route from the source address that it then selects
+    /// (`ip6_dst_lookup_tail`).
+    private func canBeRoutedBySource(_ query: RouteQuery) -> Bool {
+        guard query.destination.family == .v6, query.source == nil else { return false }
+        return ruleLists[.v6].all.contains { $0.source != nil }
+            || pool.inUse.contains { pool.source($0) != nil }
     }
 
     /// Returns every answer that the kernel can give, for each case of what the snapshot does not hold.

@@ -28,6 +28,34 @@ struct SnapshotIPv6CornerTests {
         #expect(host.way("2001:db8:1::1") == "errno 101")
     }
 
+    /// After `ip -6 rule flush` the kernel asks the local table alone, and it was taken to ask the main one, too.
+    @Test func `a rule that was there shows that one was added, also when it is gone`() {
+        var host = makeHost(.route("::/0", via: "2001:db8::1", dev: 2), .rule(.v6, 90, .nop))
+        for rule in host.rules where rule.family == .v6 && rule.priority != 0 {
+            host.apply(.removedRule(rule))
+        }
+        #expect(host.way("2001:db8:1::1") == "errno 101")
+    }
+
+    /// The flags were wrong: a socket that is rejected looks up again from the source that it selects.
+    @Test func `a rejection is not like a lost carrier where a source address can have a route`() {
+        func host(_ change: NetworkChange...) -> NetworkSnapshot {
+            var host = makeHost(
+                .route("::/0", dev: 2) { $0.nexthops[0].flags.insert(.linkDown) },
+                .removedRule(Rule(family: .v6, priority: 32_766, action: .lookup(table: 254))))
+            for change in change { host.apply(change) }
+            return host
+        }
+        #expect(host().way("2001:db8:1::1") == "::/0 link dev 2")
+        let local = NetworkChange.route("2001:db8:1::/48", dev: 3) {
+            ($0.source, $0.table) = (Self.source, 255)
+        }
+        #expect(
+            host(local).way("2001:db8:1::1").hasPrefix(
+                "undecided: the tables do not say whether an IPv6 rule"))
+        #expect(host(local).way("2001:db8:1::1", from: "2001:db8:5::1").hasPrefix("2001:db8:1::/48"))
+    }
+
     @Test func `without any rule IPv6 is there as long as it has addresses or routes`() {
         var host = makeHost(.route("::/0", via: "2001:db8::1", dev: 2))
         for rule in host.rules where rule.family == .v6 { host.apply(.removedRule(rule)) }
