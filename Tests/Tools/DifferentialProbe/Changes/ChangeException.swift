@@ -36,11 +36,14 @@ enum ChangeException: String, CaseIterable {
             return
         }
         let snapshot = routing.routing.snapshot
-        guard var address = IPAddress(target) else { return nil }
-        // An address that the default path leads to stands for it.
-        if address == .anyV4 { address = IPAddress(198, 41, 0, 4) }
-        if (live.gateway ?? predicted.gateway) != nil,
-            Self.isEntry(of: address, via: live.gateway ?? predicted.gateway, from: live.source),
+        guard let address = IPAddress(target) else { return nil }
+        // Addresses that the default path leads to stand for it.
+        let addresses =
+            address == .anyV4
+            ? [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1), IPAddress(v6High: 0x2600 << 48, low: 1)]
+            : [address]
+        if let gateway = live.gateway ?? predicted.gateway,
+            addresses.contains(where: { Self.isEntry(of: $0, via: gateway, from: live.source) }),
             live.gateway == nil || predicted.gateway == nil, live.interface == predicted.interface
         {
             self = .gatewayScope
@@ -48,25 +51,33 @@ enum ChangeException: String, CaseIterable {
         }
         guard live.flags == predicted.flags else { return nil }
         let zone = address.zone.flatMap { zone in snapshot.links.values.first { $0.name == "\(zone)" } }
-        let query = RouteQuery(destination: address.withoutZone, outputInterface: zone?.index ?? 0)
+        let plain = addresses.map {
+            RouteQuery(destination: $0.withoutZone, outputInterface: zone?.index ?? 0)
+        }
         // Where routes are for certain sources, each address of the host is asked about.
-        let sources = snapshot.addresses.map(\.address).filter { $0.family == address.family }
-        let queries =
-            [query]
-            + sources.map { source in
+        let sourced = plain.flatMap { query in
+            let sources = snapshot.addresses.map(\.address).filter { $0.family == query.destination.family }
+            return sources.map { source in
                 var sourced = query
                 sourced.source = source
                 return sourced
             }
+        }
+        let queries = plain + sourced
+        // The source of the nexthop that the hash selects can lead to another table.
+        let isAnyOpen = plain.contains { !snapshot.openChoices(for: $0).isEmpty }
         var other = predicted
         other.source = live.source
         if queries.contains(where: {
-            !snapshot.openChoices(for: $0).isEmpty && live.isPossible(in: snapshot, $0)
+            (isAnyOpen || !snapshot.openChoices(for: $0).isEmpty) && live.isPossible(in: snapshot, $0)
         }) {
             self = .open
         } else if other == live, predicted.source == nil {
             self = .source
-        } else if other == live, address.family == .v4, Self.isShared(query, live.source, snapshot) {
+        } else if other == live,
+            plain.contains(where: { $0.destination.family == .v4 && Self.isShared($0, live.source, snapshot) }
+            )
+        {
             self = .share
         } else if other == live,
             snapshot.links.keys.contains(where: {
