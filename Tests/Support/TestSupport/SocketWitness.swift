@@ -56,6 +56,17 @@ package enum SocketWitness {
             return error.outcome
         }
     }
+
+    /// Connects a UDP socket as a query says, and sends datagrams of one byte through it.
+    ///
+    /// - Returns: Whether it connected.
+    package static func send(_ count: Int, _ query: RouteQuery) -> Bool {
+        guard let socket = try? WitnessSocket(query) else { return false }
+        defer { socket.close() }
+        guard case .connects? = try? socket.connect(query) else { return false }
+        socket.send(count)
+        return true
+    }
 }
 
 /// An early end of the attempt.
@@ -153,6 +164,12 @@ private struct WitnessSocket {
             return .refused(errno)
         }
         return .connects(source: localAddress(destination.family), mtu: mtu(destination.family))
+    }
+
+    /// Sends datagrams; those that the kernel does not take are lost.
+    func send(_ count: Int) {
+        var byte: UInt8 = 0
+        for _ in 0..<count { _ = Glibc.send(descriptor, &byte, 1, 0) }
     }
 
     /// The MTU of the route that the socket has selected, which is that of its interface.

@@ -17,6 +17,9 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     case unusableSource
     /// The packets that the route puts around others cannot leave, which connect(2) does not look at.
     case outerUnreachable
+    /// A vxlan or geneve over IPv6 waits for its local end, which is no address of this host: `udp_tunnel6_xmit_skb`
+    /// sends from it all the same, and no answer arrives. It is the only exception about a socket that sends.
+    case foreignTunnelEnd
 
     /// Finds the exception that a negative answer falls under.
     ///

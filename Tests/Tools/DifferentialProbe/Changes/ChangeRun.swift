@@ -57,17 +57,22 @@ struct ChangeRun {
 
     private mutating func compare(_ seed: UInt64) throws {
         var generator = NetworkGenerator(seed: seed)
+        let tunnels = NetworkGenerator.tunnels(seed: seed)
         let commands =
             [generator.promotion()] + NetworkGenerator.uplinks(seed: seed)
-            + NetworkGenerator.packets(seed: seed) + generator.commands()
+            + NetworkGenerator.packets(seed: seed) + generator.commands() + tunnels
+        var tunnelChanges = SeededGenerator(seed: seed ^ 0x6368_616e)
+        let targets = generator.hostTargets() + (tunnels.isEmpty ? [] : NetworkGenerator.tunnelTargets)
         try Self.make(commands)
         var history: [String] = []
         for _ in 0..<Self.perNetwork where agreed + refused + differing < changes {
-            let change = generator.hostChange()
-            switch try Self.judge(change, generator.hostTargets()) {
+            let change =
+                !tunnels.isEmpty && tunnelChanges.once(in: 2)
+                ? NetworkGenerator.tunnelChange(&tunnelChanges) : generator.hostChange()
+            switch try Self.judge(change, targets) {
             case .agreed(let found):
                 agreed += 1
-                compared += generator.hostTargets().count
+                compared += targets.count
                 exceptions.merge(found, uniquingKeysWith: +)
                 history.append(change)
             case .refused: refused += 1
@@ -78,7 +83,7 @@ struct ChangeRun {
                 let smallest = try Shrinking.smallest((all, text), steps: \.0) { commands in
                     guard case .ip(change)? = commands.last else { return nil }
                     try Self.make(commands.dropLast())
-                    guard case .difference(let text) = try Self.judge(change, generator.hostTargets())
+                    guard case .difference(let text) = try Self.judge(change, targets)
                     else { return nil }
                     return (commands, text)
                 }

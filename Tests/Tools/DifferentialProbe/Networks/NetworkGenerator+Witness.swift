@@ -5,11 +5,11 @@ internal import TestSupport
 extension NetworkGenerator {
     /// The MTU of each interface, by which a socket shows the interface that it has selected.
     static let mtus: [(name: String, mtu: Int32)] = [
-        ("v0", 1_500), ("v1", 1_480), ("v2", 1_460), ("lo", 65_536),
+        ("v0", 1_500), ("v1", 1_480), ("v2", 1_460), ("x0", 1_360), ("x1", 1_340), ("lo", 65_536),
     ]
 
     /// The commands that give each wire its MTU.
-    static let distinctMTUs = mtus.filter { $0.name != "lo" }.map {
+    static let distinctMTUs = mtus.filter { linkNames.contains($0.name) }.map {
         Command.ip("link set \($0.name) mtu \($0.mtu)")
     }
 

@@ -14,8 +14,10 @@ struct Testimony {
     let flags: Answer
     /// The reasons of negative flags: one, or those of every address that stands for the default path.
     private let reasons: [String]
-    /// How the library's default path differs from what the sockets take.
-    private let path: PathTestimony?
+    /// What becomes of packets through a tunnel.
+    let tunnel: TunnelTestimony?
+    /// How the library's default path, or what carries a tunnel, differs from what the sockets take.
+    private let difference: String?
 
     enum Answer: Equatable {
         case flags(ReachabilityFlags)
@@ -42,12 +44,15 @@ struct Testimony {
             let isSure = found.contains(.reachable) || connected == nil
             // Only a difference needs a reason, which costs a second question.
             let reasons = isSure ? [] : try Self.reasons(reachability, connected?.0.destination.family)
+            let inTunnel =
+                triple.kind == .tunnel && connected != nil ? try TunnelTestimony(triple, network) : nil
             let path =
                 triple.kind == .defaultPath
                 ? try PathTestimony(triple, found, sockets.filter { $0.1.connects == true }, network) : nil
-            (flags, self.reasons, self.path) = (.flags(found), reasons, path)
+            (flags, self.reasons, tunnel) = (.flags(found), reasons, inTunnel)
+            difference = inTunnel?.difference ?? path?.rawValue
         } catch {
-            (flags, reasons, path) = (Answer(error), [], nil)
+            (flags, reasons, tunnel, difference) = (Answer(error), [], nil, nil)
         }
     }
 
@@ -64,7 +69,7 @@ struct Testimony {
     /// Whether the library says what the sockets do.
     var agrees: Bool {
         guard case .flags(let flags) = flags else { return false }
-        return flags.contains(.reachable) == (connected != nil) && path == nil
+        return flags.contains(.reachable) == (connected != nil) && difference == nil
     }
 
     /// The sort of difference: the kind of binding, the family and both answers.
@@ -76,7 +81,9 @@ struct Testimony {
 
     /// The exception that explains the difference; `nil` where none does.
     var exception: WitnessException? {
-        guard case .flags(let flags) = flags, !flags.contains(.reachable), path == nil, let connected else {
+        if let exception = tunnel?.exception { return exception }
+        guard case .flags(let flags) = flags, !flags.contains(.reachable), difference == nil, let connected
+        else {
             return nil
         }
         return reasons.lazy.compactMap { WitnessException(connected, reason: $0) }.first
@@ -89,7 +96,7 @@ extension Testimony: CustomStringConvertible {
         switch flags {
         case .flags(let flags):
             let words = ["socket \(socket), library \(flags.letters)"] + reasons
-            return (words + (path.map { ["but \($0.rawValue)"] } ?? [])).joined(separator: " ")
+            return (words + (difference.map { ["but \($0)"] } ?? [])).joined(separator: " ")
         case .undecided: return "socket \(socket), library undecided"
         case .error(let text): return "socket \(socket), library error: \(text)"
         }

@@ -29,12 +29,15 @@ struct TripleGenerator {
         let usable = Triple.Kind.allCases.filter { kind in
             switch kind {
             case .user: Namespace.knows(user: Self.otherUser)
-            case .defaultPath: false
+            case .defaultPath, .tunnel: false
             default: true
             }
         }
         // The default path has three forms, and is drawn more often than another kind.
-        kinds = usable + (publicAddresses.isEmpty ? [] : [.defaultPath, .defaultPath])
+        let hasTunnels = snapshot.links.values.contains { NetworkGenerator.tunnelNames.contains($0.name) }
+        kinds =
+            usable + (publicAddresses.isEmpty ? [] : [.defaultPath, .defaultPath])
+            + (hasTunnels ? [.tunnel, .tunnel] : [])
         names = snapshot.links.values.map(\.name).sorted()
         addresses = snapshot.addresses
         groups = snapshot.routes.filter { [.broadcast, .multicast].contains($0.type) }.map(\.destination)
@@ -85,6 +88,9 @@ struct TripleGenerator {
             triple.target = .anyV4
             triple.publicAddresses = random.pick(publicAddresses)
             if random.once(in: 4) { triple.device = random.pick(names) }
+        case .tunnel:
+            triple.target = IPAddress(random.pick(NetworkGenerator.tunnelTargets)) ?? triple.target
+            triple.port = 9
         }
         // Some of each kind are marked too, so that selectors meet.
         if kind != .none, kind != .mark, random.once(in: 8) { triple.mark = 7 }

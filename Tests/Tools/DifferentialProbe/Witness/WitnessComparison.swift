@@ -8,6 +8,8 @@ internal import TestSupport
 /// What came out of a number of triples.
 struct WitnessTally {
     var agreed: [Triple.Kind: Int] = [:]
+    /// Of those that agreed, packets through tunnels: whether the tunnel waits.
+    var tunnels: [Bool: Int] = [:]
     var exceptions: [WitnessException: Int] = [:]
     /// Both sides answered otherwise a moment later: the network was not at rest.
     var moved = 0
@@ -24,6 +26,7 @@ struct WitnessTally {
 
     static func += (sum: inout WitnessTally, other: WitnessTally) {
         sum.agreed.merge(other.agreed, uniquingKeysWith: +)
+        sum.tunnels.merge(other.tunnels, uniquingKeysWith: +)
         sum.exceptions.merge(other.exceptions, uniquingKeysWith: +)
         sum.moved += other.moved
         sum.undecided += other.undecided
@@ -53,11 +56,17 @@ struct WitnessComparison {
     /// - Returns: The counts, and the first difference of each sort.
     func run() throws -> (WitnessTally, [WitnessDifference]) {
         var generator = NetworkGenerator(seed: seed)
-        let commands =
+        var commands =
             NetworkGenerator.lostRule6(seed: seed) + NetworkGenerator.uplinks(seed: seed)
             + NetworkGenerator.packets(seed: seed) + NetworkGenerator.nonlocalBinding(seed: seed)
             + generator.commands() + generator.commands()
             + NetworkGenerator.witnessCommands(seed: seed)
+        let tunnels = NetworkGenerator.tunnels(seed: seed)
+        if !tunnels.isEmpty {
+            // The library does not look at whether a gateway answers.
+            commands.removeAll { "\($0)".contains("nud failed") }
+            commands += NetworkGenerator.withoutARP + tunnels
+        }
         try Self.make(commands)
         let snapshot = try NetworkSnapshot.settled()
         let network = try WitnessedNetwork()
@@ -67,7 +76,9 @@ struct WitnessComparison {
         for _ in 0..<triples {
             let triple = questions.next()
             switch Self.judge(triple, network) {
-            case .agreed: tally.agreed[triple.kind, default: 0] += 1
+            case .agreed(let tunnel):
+                tally.agreed[triple.kind, default: 0] += 1
+                if let tunnel { tally.tunnels[tunnel.waits, default: 0] += 1 }
             case .exception(let exception): tally.exceptions[exception, default: 0] += 1
             case .moved: tally.moved += 1
             case .undecided: tally.undecided += 1
@@ -82,7 +93,7 @@ struct WitnessComparison {
     }
 
     private enum Judgement {
-        case agreed
+        case agreed(TunnelTestimony?)
         case exception(WitnessException)
         case moved
         case undecided
@@ -91,7 +102,7 @@ struct WitnessComparison {
 
     private static func judge(_ triple: Triple, _ network: WitnessedNetwork) -> Judgement {
         var testimony = Testimony(triple, network)
-        if testimony.agrees { return .agreed }
+        if testimony.agrees { return .agreed(testimony.tunnel) }
         if testimony.flags == .undecided { return .undecided }
         if let exception = testimony.exception { return .exception(exception) }
         for _ in 0..<repetitions {

@@ -37,10 +37,13 @@ struct WitnessRun {
         if !Namespace.knows(user: TripleGenerator.otherUser) {
             print("skipped user: no other user is mapped")
         }
+        if Namespace.tunnelKinds.isEmpty { print("skipped tunnel: the kernel has none of these kinds") }
         for kind in Triple.Kind.allCases { print("kind", tally.agreed[kind, default: 0], kind) }
         for exception in WitnessException.allCases {
             print("exception", tally.exceptions[exception, default: 0], exception)
         }
+        print("tunnels that send", tally.tunnels[false, default: 0])
+        print("tunnels that wait", tally.tunnels[true, default: 0])
         print("networks", networks)
         print("moved", tally.moved)
         print("undecided", tally.undecided)
