@@ -90,6 +90,7 @@ struct ChangeRun {
                 print("difference seed \(seed)")
                 for command in smallest.0 { print("  command", command) }
                 print(smallest.1)
+                fflush(nil)
                 return
             }
         }

@@ -8,6 +8,7 @@ struct PredictedAnswer: Hashable {
     var interface: String?
     var gateway: String?
     var source: String?
+    /// Whether the answer is undecided, or what carries a tunnel on its way: the tunnel then counts as carried.
     var isUndecided = false
 
     init(_ text: String, _ source: NetworkSource) {
@@ -25,6 +26,7 @@ struct PredictedAnswer: Hashable {
             interface = report.interface?.name
             gateway = report.gateway?.description
             self.source = report.sourceAddress?.description
+            isUndecided = report.carriers.contains { $0.evidence == .unknown }
         } catch {
             flags = "\(error.code)"
             isUndecided = error.code == .undecided

@@ -29,21 +29,30 @@ struct WitnessedNetwork {
     /// An IPv4 socket looks up again from the source address that it has selected, and an IPv6 socket does so if the
     /// first lookup is rejected.
     ///
-    /// - Returns: The exit; `nil` if the interface is unknown.
+    /// - Returns: The exit; `nil` if it is unknown.
     func exit(of query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Exit? {
         guard case .connects(let source, let mtu?) = outcome,
             let name = NetworkGenerator.mtus.first(where: { $0.mtu == mtu })?.name
         else { return nil }
         let interface = if_nametoindex(name)
-        var answer = try kernel.answer(to: query.forPacket)
+        guard var answer = try steadyAnswer(to: query.forPacket) else { return nil }
         if query.destination.family == .v4 || answer.isRejected {
             var second = query
             second.source = source
-            answer = try kernel.answer(to: second.forPacket)
+            guard let steady = try steadyAnswer(to: second.forPacket) else { return nil }
+            answer = steady
         }
         let nexthop = answer.nexthops.first
         return Exit(
             interface: interface, gateway: nexthop?.interfaceIndex == interface ? nexthop?.gateway : nil)
+    }
+
+    /// The kernel's answer; `nil` if it has another one the next time: of equal default routes whose gateways answer it
+    /// takes another one for each lookup (`fib_select_default`).
+    private func steadyAnswer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer? {
+        let answer = try kernel.answer(to: query)
+        let next = try kernel.answer(to: query)
+        return next == answer ? answer : nil
     }
 
     /// Whether an interface is down or has no carrier.
@@ -64,7 +73,7 @@ enum PathTestimony: String {
 
     /// Compares the path, its interfaces and its gateways with the connected sockets; `nil` if they agree.
     ///
-    /// A socket over a dead link shows nothing: the library leaves out the nexthop on purpose.
+    /// A socket over a dead link or a tunnel that waits shows nothing: the library leaves out the nexthop on purpose.
     init?(
         _ triple: Triple,
         _ flags: ReachabilityFlags,
@@ -94,7 +103,11 @@ enum PathTestimony: String {
         for (query, outcome) in sockets {
             guard let exit = try network.exit(of: query, outcome) else { return nil }
             taken.insert(exit.interface)
-            if try network.isDead(exit.interface) {
+            let isWaiting = report.findings.contains {
+                $0.interface?.index == exit.interface && $0.reason.code == .tunnelWaits
+            }
+            let isDead = try network.isDead(exit.interface)
+            if isDead || isWaiting {
                 isAnyDead = true
                 continue
             }

@@ -5,7 +5,7 @@ internal import NetlinkReachability
 internal import RoutingModel
 internal import TestSupport
 
-/// What becomes of packets that are sent through a tunnel, by the counters of the wires.
+/// What becomes of packets that are sent through a tunnel, by the counters of the interfaces below.
 struct TunnelTestimony {
     /// How the library differs from that; `nil` if both agree.
     let difference: String?
@@ -14,6 +14,8 @@ struct TunnelTestimony {
     /// The exception that explains the difference; `nil` where none does.
     let exception: WitnessException?
 
+    /// The interfaces that can carry a tunnel: the wires, and the loopback interface by a route that a program added.
+    private static let carrierNames = NetworkGenerator.linkNames + ["lo"]
     private static let datagrams: UInt64 = 8
     /// How often a difference is looked at again: the kernel sends packets of its own.
     private static let repetitions = 3
@@ -28,7 +30,7 @@ struct TunnelTestimony {
         guard report.isInTunnel, let query = triple.queries.first else { return nil }
         waits = report.reason.code == .tunnelWaits
         let carriers = report.carriers.compactMap(\.interface?.name).filter(
-            NetworkGenerator.linkNames.contains)
+            Self.carrierNames.contains)
         // The kernel chooses one of several nexthops by a hash, also one that cannot send.
         let isOpen = Set(report.carriers.map(\.tunnel.index)).count < report.carriers.count
         var difference: String?
@@ -54,7 +56,7 @@ struct TunnelTestimony {
         return senders == carriers ? nil : "packets leave through \(names), which the report does not say"
     }
 
-    /// The wires that send what is sent to a socket; `nil` if it cannot connect.
+    /// The interfaces that send what is sent to a socket; `nil` if it cannot connect.
     private static func senders(_ query: RouteQuery) -> Set<String>? {
         let before = sentPackets()
         guard SocketWitness.send(Int(datagrams), query) else { return nil }
@@ -62,7 +64,7 @@ struct TunnelTestimony {
             sentPackets().filter { $0.value >= before[$0.key, default: 0] + datagrams }.keys)
     }
 
-    /// How many packets each wire has sent.
+    /// How many packets each of them has sent.
     private static func sentPackets() -> [String: UInt64] {
         guard let file = fopen("/proc/self/net/dev", "r") else { return [:] }
         defer { fclose(file) }
@@ -72,7 +74,7 @@ struct TunnelTestimony {
             let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
             let fields = text.split { $0 == ":" || $0 == " " || $0 == "\n" }
             // The name, eight counters of what was received, and those of what was sent: bytes, packets.
-            guard fields.count > 10, NetworkGenerator.linkNames.contains(String(fields[0])) else { continue }
+            guard fields.count > 10, carrierNames.contains(String(fields[0])) else { continue }
             counts[String(fields[0])] = UInt64(fields[10])
         }
         return counts
