@@ -58,7 +58,7 @@ extension HostState {
             ofInterface: address.interfaceIndex, family: address.address.family
         )
         .filter { !$0.isSame(as: address) && $0.canHaveRoute(to: destinations) }
-        let stays = Set(sharing.flatMap(allRoutes))
+        let stays = Set(sharing.flatMap(allRoutes) + sharing.compactMap(keptRoute))
         for route in own where !stays.contains(route) { remove(route) }
         apply(.removedAddress(address), .address(isLoss: true))
         if var promoted {

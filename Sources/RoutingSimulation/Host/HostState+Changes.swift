@@ -186,7 +186,12 @@ extension HostState {
             return
         }
         new.flags.formSymmetricDifference(.noPrefixRoute)
-        if let route = prefixRoute(of: own) { remove(route) }
+        let others = snapshot.addresses(ofInterface: own.interfaceIndex, family: .v6).filter {
+            !$0.isSame(as: own)
+        }
+        if let route = prefixRoute(of: own), !others.contains(where: { keptRoute(of: $0) == route }) {
+            remove(route)
+        }
         apply(.address(new), .address(isLoss: false))
         if interfaces[own.interfaceIndex]?.isUp == true { insert(prefixRoute(of: new)) }
     }

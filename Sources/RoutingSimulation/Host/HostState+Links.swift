@@ -147,14 +147,21 @@ extension HostState {
     /// Removes an interface, those on it, and the other ends of their pairs.
     package mutating func removeInterface(_ index: UInt32) {
         var ends = [index]
+        let bound = tunnelsThatGo
         while let end = ends.popLast() {
             guard interfaces[end] != nil else { continue }
-            for index in walk(from: end, { $0.uppers(of: $1) }) {
+            for index in walk(from: end, { $0.uppers(of: $1) + bound[$1, default: []] }) {
                 let peer = peer(of: index)
                 remove(index)
                 if let peer { ends.append(peer) }
             }
         }
+    }
+
+    /// The tunnels that go with the interface that they are bound to: `vxlan_handle_lowerdev_unregister`.
+    private var tunnelsThatGo: [UInt32: [UInt32]] {
+        let bound = snapshot.links.values.filter { $0.kind == "vxlan" && ($0.ends?.link ?? 0) != 0 }
+        return Dictionary(grouping: bound.map(\.index).sorted()) { snapshot.links[$0]?.ends?.link ?? 0 }
     }
 
     private mutating func remove(_ index: UInt32) {

@@ -55,7 +55,13 @@ extension HostState {
 
     /// The route to the subnet of an IPv6 address.
     func prefixRoute(of address: InterfaceAddress) -> Route? {
-        guard address.address != .loopbackV6, !address.flags.contains(.noPrefixRoute) else { return nil }
+        address.flags.contains(.noPrefixRoute) ? nil : keptRoute(of: address)
+    }
+
+    /// The route to the subnet of an IPv6 address that stays as long as the address does, although another address of
+    /// the subnet made it: `check_cleanup_prefix_route`.
+    func keptRoute(of address: InterfaceAddress) -> Route? {
+        guard address.address.family == .v6, address.address != .loopbackV6 else { return nil }
         return kernelRoute(address.subnet, .unicast, address.interfaceIndex, metric: 256)
     }
 

@@ -50,6 +50,35 @@ struct HostStateTests {
         #expect(try HostChange(one).actions == HostChange(other).actions)
     }
 
+    /// The kernel looks at the flags of the other addresses only to keep the route: `check_cleanup_prefix_route`.
+    @Test(arguments: [
+        ["addr add 2001:db8:0::3/64 dev eth0 noprefixroute", "addr del 2001:db8:0::2/64 dev eth0"],
+        ["addr add 2001:db8:0::3/64 dev eth0", "addr change 2001:db8:0::2/64 dev eth0 noprefixroute"],
+    ])
+    func `the route of an IPv6 subnet stays as long as another address is in it`(changes: [String]) throws {
+        var host = try Self.host()
+        for change in changes { try host.make(HostChange(change)) }
+        #expect(Self.routes(host, to: "2001:db8:0::/64").count == 1)
+    }
+
+    /// No IFLA_LINK names the interface of a vxlan, and it stayed: `vxlan_handle_lowerdev_unregister`.
+    @Test func `a vxlan goes with the interface that it is bound to`() throws {
+        var host = HostState()
+        for index in [UInt32(2), 3] {
+            host.add(Link(index: index, name: "d\(index)", kind: "dummy"), HostState.Interface())
+        }
+        for (index, link) in [(4, 2), (5, 3), (6, 0)] as [(UInt32, UInt32)] {
+            var ends = TunnelEnds()
+            (ends.remote, ends.link) = (IPAddress(10, 0, 0, 9), link)
+            host.add(
+                Link(
+                    index: index, name: "x\(index)", flags: [], operationalState: .down, kind: "vxlan",
+                    tunnel: ends), HostState.Interface())
+        }
+        try host.make(HostChange("link del d2"))
+        #expect([2, 3, 4, 5, 6].filter { host.snapshot.links[$0] != nil } == [3, 5, 6])
+    }
+
     @Test func `a missing interface is refused before anything else, as ip looks it up first`() throws {
         let route = "-6 route add 2001:db8:9::/48 tos 0x10 via 2001:db8:0::1 dev"
         let host = try Self.host()
