@@ -21,7 +21,7 @@ extension RouteAnswer {
         match.source = choice.source
         match.lifetime.shorten(to: choice.lifetime)
         if match.type != .local, match.type != .anycast {
-            match.take(choice, isConnected: isConnected)
+            match.take(choice, to: query.destination.withoutZone, isConnected: isConnected)
         }
         return .taken(match)
     }
@@ -29,17 +29,27 @@ extension RouteAnswer {
 
 extension RouteMatch {
     /// Takes the gateways that the kernel chose; the entry keeps its own.
-    fileprivate mutating func take(_ choice: RouteMatch, isConnected: Bool) {
+    fileprivate mutating func take(_ choice: RouteMatch, to destination: IPAddress, isConnected: Bool) {
         guard hasSeveralNexthops || choice.hasSeveralNexthops else {
             // Nearly all routes have one nexthop, and lists are on the heap.
             if let chosen = choice.nexthop, chosen.interfaceIndex == nexthop?.interfaceIndex {
-                nexthop?.gateway = chosen.gateway
+                nexthop?.take(chosen.gateway, to: destination)
             }
             return
         }
         let entry = entry
-        nexthops = nexthops.taken(by: choice.nexthops, isConnected: isConnected)
+        nexthops = nexthops.taken(by: choice.nexthops, to: destination, isConnected: isConnected)
         self.entry = entry
+    }
+}
+
+extension Nexthop {
+    /// Takes the gateway of a packet.
+    ///
+    /// After a redirect to the destination itself, an IPv4 exception has the destination for a gateway: it is on the
+    /// link.
+    fileprivate mutating func take(_ chosen: IPAddress?, to destination: IPAddress) {
+        gateway = chosen == destination && gateway != destination ? nil : chosen
     }
 }
 
@@ -48,7 +58,7 @@ extension [Nexthop] {
     ///
     /// Strict lookups have no answer about the packet: a choice through an interface that the entry does not use is
     /// that of another packet.
-    fileprivate func taken(by choices: [Nexthop], isConnected: Bool) -> [Nexthop] {
+    fileprivate func taken(by choices: [Nexthop], to destination: IPAddress, isConnected: Bool) -> [Nexthop] {
         var nexthops = self
         let paths = Set(choices.map(\.path))
         // The first places of what was chosen, and of the other nexthops of each interface.
@@ -61,7 +71,7 @@ extension [Nexthop] {
         var chosen: Int?
         for choice in choices {
             guard let place = same[choice.path] ?? others[choice.interfaceIndex] else { continue }
-            nexthops[place].gateway = choice.gateway
+            nexthops[place].take(choice.gateway, to: destination)
             chosen = place
         }
         if isConnected, choices.count == 1, let chosen { return [nexthops[chosen]] }

@@ -77,6 +77,77 @@ struct PacketRouteTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "fe80::254")
     }
 
+    // MARK: Redirects
+
+    /// A host with a router that knows a better one for what is behind both, and targets on the link.
+    private func redirectedHost() throws -> (host: TestNamespace, router: TestNamespace) {
+        let host = try TestNamespace()
+        let router = try host.makePeer()
+        try host.wire("w0", "192.0.2.1/24", "2001:db8::1/64", "fe80::1/64", to: router)
+        for setting in ["ipv4/conf/all", "ipv4/conf/w0", "ipv6/conf/w0"] {
+            try host.set("net/\(setting)/accept_redirects", "1")
+        }
+        try router.address("w0-far", "192.0.2.254/24", "2001:db8::254/64", "fe80::254/64")
+        try router.set("net/ipv4/ip_forward", "1")
+        try router.set("net/ipv6/conf/all/forwarding", "1")
+        try router.ip(
+            "route add 198.51.100.0/24 via 192.0.2.253", "route add 203.0.113.9 dev w0-far",
+            "-6 route add 2001:db8:f::/48 via fe80::253 dev w0-far", "-6 route add 2001:db8:e::9 dev w0-far")
+        try host.ip(
+            "route add default via 192.0.2.254", "-6 route add default via fe80::254 dev w0",
+            // The kernel takes a redirect to a neighbour that answers.
+            "neigh add 192.0.2.253 lladdr 02:00:00:00:00:02 dev w0",
+            "neigh add 203.0.113.9 lladdr 02:00:00:00:00:09 dev w0")
+        return (host, router)
+    }
+
+    /// Sends to a target until its router has redirected the host.
+    private func redirect(_ host: TestNamespace, to target: String, until way: String) throws {
+        try host.wait(until: "\(target) is redirected") {
+            // The kernel takes a redirect for the segment that it repeats after a second: while connect(2) sends the
+            // first one, it owns the socket.
+            _ = try host.run(["timeout", "1.5", "bash", "-c", "exec 3<>/dev/tcp/\(target)/7 2>/dev/null"])
+            return try host.ip("-o route get \(target)").contains(way)
+        }
+    }
+
+    /// The flags and the gateway had been those of the entry, which packets to the target no longer take.
+    @Test(.needs(.veth)) func `after a redirect the gateway is that of the packets, and the entry stays`()
+        throws
+    {
+        let (host, router) = try redirectedHost()
+        defer { _ = router }
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "fe80::254")
+        try redirect(host, to: "198.51.100.1", until: "via 192.0.2.253 ")
+        try redirect(host, to: "2001:db8:f::1", until: "via fe80::253 ")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "192.0.2.253")
+        try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "fe80::253")
+        // Other packets take the entry.
+        try host.expect("198.51.100.2", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
+        try host.expect("2001:db8:f::2", .routed, "gateway", through: "w0", gateway: "fe80::254")
+        #expect(try host.ip("route show default").contains("via 192.0.2.254 "))
+        let netflags = try TestNamespace.program("netflags")
+        let words = try host.run([netflags, "--explain", "198.51.100.1"]).output
+        #expect(words.contains("through gateway 192.0.2.253 on w0"))
+        #expect(words.contains("nexthop   via 192.0.2.254 on w0"))
+        try host.ip("route flush cache")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0", gateway: "192.0.2.254")
+    }
+
+    @Test(.needs(.veth)) func `a target that a router redirects to itself is on the link`() throws {
+        let (host, router) = try redirectedHost()
+        defer { _ = router }
+        try redirect(host, to: "203.0.113.9", until: "via 203.0.113.9 ")
+        // The exception of IPv4 has the target for a gateway.
+        try host.expect("203.0.113.9", .direct, "onLink", through: "w0")
+        try redirect(host, to: "2001:db8:e::9", until: "2001:db8:e::9 from :: dev w0 ")
+        try host.expect("2001:db8:e::9", .direct, "onLink", through: "w0")
+        for target in ["203.0.113.9", "2001:db8:e::9"] { #expect(try host.ask(.host(target)).gateway == "") }
+    }
+
+    // MARK: Sources
+
     @Test(.needs(.veth)) func `an address is no source until duplicate address detection has ended`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "fe80::1/64")

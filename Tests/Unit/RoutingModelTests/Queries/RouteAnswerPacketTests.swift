@@ -30,6 +30,18 @@ struct RouteAnswerPacketTests {
         #expect(other.match?.source == IPAddress(192, 0, 2, 2))
     }
 
+    /// The target was behind a gateway that was itself.
+    @Test func `a packet that is redirected to its destination has no gateway`() {
+        let target = Self.query.destination
+        let chosen = packet(2, target)
+        #expect(gateways(entry(Self.one).taken(by: chosen, of: Self.query, isConnected: false)) == [nil])
+        let several = entry(Self.one, Self.two).taken(by: chosen, of: Self.query, isConnected: false)
+        #expect(gateways(several) == [nil, Self.two.gateway])
+        // A route has the gateway that it was given.
+        let own = entry(Nexthop(interfaceIndex: 2, gateway: target))
+        #expect(gateways(own.taken(by: chosen, of: Self.query, isConnected: false)) == [target])
+    }
+
     @Test func `the table's entry stays as it is`() {
         let answer = entry(Self.one).taken(by: packet(2, nil), of: Self.query, isConnected: false)
         #expect(answer.entry?.nexthops == [Self.one])
