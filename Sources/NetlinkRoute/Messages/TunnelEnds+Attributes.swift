@@ -102,8 +102,6 @@ private struct Layout {
                 port: IFLA_GENEVE_PORT,
                 external: IFLA_GENEVE_COLLECT_METADATA
             )
-        // IFLA_XFRM_LINK, and IFLA_XFRM_COLLECT_METADATA, which older headers lack.
-        case "xfrm": Layout(external: 3)
         default: nil
         }
     }

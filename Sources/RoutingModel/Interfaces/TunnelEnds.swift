@@ -4,8 +4,7 @@
 ///
 /// The kernel's counterpart is IFLA_INFO_DATA of the tunnel's kind, and a peer of ``WireGuardPeers``.
 package struct TunnelEnds: Hashable, Sendable {
-    /// The destination of the outer packets; `nil` where each packet can have another one, and for an interface of
-    /// IPsec.
+    /// The destination of the outer packets; `nil` where each packet can have another one.
     package var remote: IPAddress?
     /// The source address of the outer packets; `nil` where the route selects it.
     package var local: IPAddress?

@@ -103,7 +103,7 @@ struct ExpectedFlags {
         var below = link
         for _ in 0..<16 {
             guard let next = below.lower, next != 0, next != below.index, !below.lowerIsForeign,
-                below.kind != "veth", let lower = links[next]
+                below.kind != "veth", below.kind != "xfrm", let lower = links[next]
             else { break }
             if !passes(lower) { return [] }
             below = lower
