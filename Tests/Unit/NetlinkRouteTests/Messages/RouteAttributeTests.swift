@@ -68,6 +68,15 @@ struct RouteAttributeTests {
         #expect(try JSONDecoder().decode(NetworkRoute.self, from: JSONEncoder().encode(route)) == route)
     }
 
+    /// Also inside of an attribute that holds others, as RTA_METRICS does.
+    @Test(arguments: examples) func `an attribute of a message is malformed where its bytes end early`(
+        example: Example
+    ) {
+        for count in 1..<example.bytes.count {
+            #expect(content(example.number, Array(example.bytes.prefix(count))) == .malformed, "\(count)")
+        }
+    }
+
     /// The type is in the fixed part of a message.
     @Test func `every property is shown, and has an example`() throws {
         let route = NetworkRoute(Route(destination: .allV4)) { _ in nil }
