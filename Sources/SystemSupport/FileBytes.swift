@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// Reads files that are small, or of which only the first bytes count.
+/// Reads small files, or the first bytes of a file.
 package enum FileBytes {
     /// Reads a descriptor to its end, or up to a limit.
     ///

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The folder of a file that is to be written, and its name there.
 ///
-/// The way to the folder is walked once, by descriptors. A symbolic link is followed where only root and this user can
+/// The path to the folder is walked once, by descriptors. A symbolic link is followed where only root and this user can
 /// have put it: in a folder that belongs to one of them and to which no other user can write, or, in a sticky folder,
 /// one that belongs to one of them. So no other user chooses the file, whatever is renamed meanwhile.
 package final class FilePlace {
@@ -49,7 +49,7 @@ package final class FilePlace {
         }
         guard isComplete, let last, let folder = Descriptor(fcntl(last.folder.number, F_DUPFD_CLOEXEC, 0))
         else {
-            // A way that ends without a name, or with one for a folder above, is that of a folder.
+            // A path that ends without a name, or with one for a folder above, is that of a folder.
             throw failure(number ?? (isComplete ? EISDIR : ELOOP))
         }
         isShared = Self.isShared(folder)

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// The names that the kernel looks up on the way to a file, through symbolic links.
+/// The names that the kernel looks up to find a file, through symbolic links.
 package enum PathWalk {
     /// What a name in a folder leads to.
     package enum Entry<Folder> {
@@ -10,11 +10,11 @@ package enum PathWalk {
         case link(String)
         /// A folder, or anything else that is no link: the next name is looked up in it.
         case found(Folder)
-        /// Nothing, or nothing to follow: the way ends here.
+        /// Nothing, or nothing to follow: the walk ends here.
         case end
     }
 
-    /// The most links on the way to a file, as in the kernel (MAXSYMLINKS).
+    /// The most symbolic links in one lookup, as in the kernel (MAXSYMLINKS).
     package static let linkLimit = 40
 
     /// Walks to a file, name by name, as far as there is one.

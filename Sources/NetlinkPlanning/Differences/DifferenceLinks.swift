@@ -20,11 +20,11 @@ struct DifferenceLinks {
     private let differences: [NetworkDifference]
     private let old: NetworkSnapshot
     private let new: NetworkSnapshot
-    /// The interfaces that each difference is on.
+    /// The interfaces of each difference.
     private let interfaces: [Set<UInt32>]
     /// For each difference, those that follow from it.
     private var effects: [Set<Int>]
-    /// For each difference, those that it follows from.
+    /// For each difference, its causes among the others.
     private var causes: [Set<Int>]
     /// For each difference, those that cannot be without it.
     private var dependents: [Set<Int>]

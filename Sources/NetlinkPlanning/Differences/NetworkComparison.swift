@@ -134,7 +134,7 @@ extension Set {
 }
 
 extension NetworkDifference {
-    /// The order in which differences are tried: what is nearest to a lookup comes first.
+    /// The order in which differences are tried: those nearest to a lookup first.
     fileprivate var rank: Int {
         switch self {
         case .route: 0

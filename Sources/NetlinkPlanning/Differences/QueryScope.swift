@@ -3,7 +3,7 @@
 internal import RoutingModel
 internal import RoutingSimulation
 
-/// The part of a network that the answers to some queries can depend on.
+/// The part of a network that can change the answers to some queries.
 ///
 /// It is taken from both states of a comparison: a state between them has no other routes.
 struct QueryScope {

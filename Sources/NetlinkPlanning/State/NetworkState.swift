@@ -7,7 +7,7 @@ internal import RoutingModel
 package import RoutingSimulation
 internal import SystemSupport
 
-/// A network at one moment, on which changes are tried without being made.
+/// A network at one moment; changes are tried on it without being made.
 ///
 /// ```swift
 /// let now = try NetworkState.live()
@@ -117,7 +117,7 @@ public struct NetworkState: Sendable {
     ///
     /// - Parameter changes: The changes.
     /// - Returns: The network after them.
-    /// - Throws: ``Refusal`` for the first one that the kernel would refuse, or of which it is not known what it does.
+    /// - Throws: ``Refusal`` for the first change that the kernel would refuse, or whose effect is not known.
     public func applying(_ changes: [Change]) throws(Refusal) -> NetworkState {
         var state = self
         for change in changes {
@@ -142,7 +142,7 @@ public struct NetworkState: Sendable {
     ///
     /// - Parameters:
     ///   - targets: The targets; names are resolved by this host.
-    ///   - options: The socket that the queries are about.
+    ///   - options: The socket of the queries.
     /// - Returns: A report, or why there is none, for each target in order.
     public func answers(
         for targets: [ReachabilityTarget],

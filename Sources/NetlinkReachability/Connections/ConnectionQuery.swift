@@ -115,7 +115,7 @@ struct ConnectionQuery: MonitorQuery, Hashable {
         guard let facts = try batch.facts(aboutInterface: 1, .flags), facts.link.flags.contains(.loopback),
             let blocker = ReachabilityRules.blocker(facts.traits)
         else { return nil }
-        return Evaluation(Verdict([], blocker), facts)
+        return Evaluation(Judgement([], blocker), facts)
     }
 
     /// Whether this host also takes packets to the remote IPv4 address of a bound socket.
@@ -150,7 +150,7 @@ struct ConnectionQuery: MonitorQuery, Hashable {
                 continue
             }
             guard let blocker = ReachabilityRules.blocker(facts.traits) else { return nil }
-            blocked = blocked ?? Evaluation(Verdict([], blocker), facts)
+            blocked = blocked ?? Evaluation(Judgement([], blocker), facts)
         }
         return blocked
     }

@@ -73,7 +73,7 @@ struct CandidateLookup {
     private(set) var outer: Box<(destination: IPAddress, answer: RouteAnswer)>?
     /// The shortest lifetime of a route among the answers.
     private(set) var lifetime: Int32?
-    /// Whether routes were asked for.
+    /// Whether a route was queried.
     private(set) var isAsked = false
     /// Whether the lookup began again after an interface of the answer was gone.
     private(set) var isRepeated = false

@@ -3,7 +3,7 @@
 package import RoutingModel
 
 /// The flags of a candidate, and what decided.
-package struct Verdict: Hashable, Sendable {
+package struct Judgement: Hashable, Sendable {
     /// The flags.
     package var flags: ReachabilityFlags
     /// What decided.
@@ -22,25 +22,25 @@ package struct Verdict: Hashable, Sendable {
         self.nexthop = nexthop
     }
 
-    /// Whether this verdict replaces an earlier one: only a higher rank does, so that ties keep their order.
+    /// Whether this judgement replaces an earlier one: only a higher rank does, so that ties keep their order.
     ///
     /// Where no default path exists, the first that has a default route gives the reason.
-    func replaces(_ earlier: Verdict) -> Bool {
+    func replaces(_ earlier: Judgement) -> Bool {
         if flags.rank != earlier.flags.rank { return flags.rank > earlier.flags.rank }
         return flags.rank == 0 && earlier.kind == .noDefaultRoute && kind != .noDefaultRoute
             && kind != .noFamily
     }
 }
 
-/// The flags of a candidate or of a whole target, and what they follow from.
+/// The flags of a candidate or of a whole target, and their basis.
 package struct Evaluation: Hashable, Sendable {
-    /// What the verdict follows from.
+    /// The query and the answer behind a judgement.
     package struct Basis: Hashable, Sendable {
         /// The address that decided; `nil` when there was none.
         package var candidate: Candidate?
         /// The query that decided; `nil` when none was asked.
         package var query: RouteQuery?
-        /// The name of the interface that the query was bound to.
+        /// The name of the interface to which the query was bound.
         package var boundInterface: String?
         /// The answer to ``query``.
         package var answer: RouteAnswer?
@@ -54,27 +54,27 @@ package struct Evaluation: Hashable, Sendable {
         var outerReason: ReachabilityReason?
         /// The address that would be the source but for duplicate address detection, in words; empty for none.
         var pendingSource = ""
-        /// The reason when no query was asked.
-        var settledReason: ReachabilityReason?
+        /// The reason of a target that is unreachable without a query.
+        var givenReason: ReachabilityReason?
     }
 
     /// The flags, and what decided.
-    package var verdict: Verdict
+    package var judgement: Judgement
     /// The interface of the nexthop that decided.
     package var facts: InterfaceFacts?
     /// On the heap: an evaluation is copied often.
     private let basis: Box<Basis>
 
     /// An evaluation that follows from an answer.
-    init(_ verdict: Verdict, _ facts: InterfaceFacts? = nil, _ basis: Basis = Basis()) {
-        self.verdict = verdict
+    init(_ judgement: Judgement, _ facts: InterfaceFacts? = nil, _ basis: Basis = Basis()) {
+        self.judgement = judgement
         self.facts = facts
         self.basis = Box(basis)
     }
 
     /// "Not reachable", decided without a query.
-    package init(settled reason: ReachabilityReason, _ candidate: Candidate? = nil) {
-        self.init(Verdict([], reason.kind), nil, Basis(candidate: candidate, settledReason: reason))
+    package init(unreachable reason: ReachabilityReason, _ candidate: Candidate? = nil) {
+        self.init(Judgement([], reason.kind), nil, Basis(candidate: candidate, givenReason: reason))
     }
 
     /// See ``Basis/candidate``.
@@ -92,11 +92,11 @@ package struct Evaluation: Hashable, Sendable {
     /// See ``Basis/outerReason``.
     var outerReason: ReachabilityReason? { basis.value.outerReason }
     /// The flags.
-    package var flags: ReachabilityFlags { verdict.flags }
+    package var flags: ReachabilityFlags { judgement.flags }
     /// What decided.
-    package var kind: ReachabilityReason.Kind { verdict.kind }
+    package var kind: ReachabilityReason.Kind { judgement.kind }
     /// The nexthop that decided.
-    package var nexthop: Nexthop? { verdict.nexthop }
+    package var nexthop: Nexthop? { judgement.nexthop }
 
     /// How good a candidate is: 2 reachable now, 1 after a connection is made, 0 not reachable.
     package var rank: Int { flags.rank }
@@ -118,7 +118,7 @@ package struct Evaluation: Hashable, Sendable {
 
     /// What decided, with the names that its sentence uses.
     package var reason: ReachabilityReason {
-        if let settled = basis.value.settledReason { return settled }
+        if let reason = basis.value.givenReason { return reason }
         let interface = facts?.name ?? ""
         switch kind {
         case .noFamily:

@@ -36,20 +36,20 @@ extension EvaluationBatch {
                 return
             }
             let query = carrier.lookup.query.from(source)
-            var verdict = judge(
+            var judgement = judge(
                 answer, of: carrier.lookup.candidate, query, carrier.lookup.detail, carrier.packetMark)
-            if verdict.kind == .tunnelWaits, let nexthop = verdict.nexthop,
+            if judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop,
                 case .underEvaluation? = carrierState(
                     ofTunnel: nexthop.interfaceIndex, query.destination, carrier.packetMark,
                     carrier.key.detail
                 )
             {
-                (verdict.flags, verdict.kind) = ([], .tunnelLoops)
+                (judgement.flags, judgement.kind) = ([], .tunnelLoops)
             }
-            carrierStates[index] = .evaluated(evaluation(of: carrier.lookup, verdict, carrier.packetMark))
+            carrierStates[index] = .evaluated(evaluation(of: carrier.lookup, judgement, carrier.packetMark))
         case .failed(let error): carrierStates[index] = error.code == .undecided ? .unknown : .failed(error)
         case .unreachable(let reason):
-            carrierStates[index] = .evaluated(Evaluation(settled: reason, carrier.lookup.candidate))
+            carrierStates[index] = .evaluated(Evaluation(unreachable: reason, carrier.lookup.candidate))
         default: preconditionFailure("a lookup was not run to its end")
         }
     }

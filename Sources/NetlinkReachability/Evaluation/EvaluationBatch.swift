@@ -4,8 +4,8 @@ internal import RoutingModel
 
 /// A batch of evaluations: targets go in, are looked up together, and come out with flags and reasons.
 ///
-/// Everything that asks does it so: a handle in a batch of one; a burst of the monitor, a list of addresses, or a path
-/// in a batch of several. ``CandidateLookup`` plans what to ask about an address, ``LookupBatch`` asks, and
+/// Every query is in a batch: that of a handle in a batch of one; those of a burst of the monitor, of a list of
+/// addresses or of a path in a batch of several. ``CandidateLookup`` plans what to ask about an address, ``LookupBatch`` asks, and
 /// ``ReachabilityRules`` evaluate the answers.
 struct EvaluationBatch: ~Copyable {
     /// The most targets that share a batch: more would take memory, and gain no time.
@@ -119,7 +119,7 @@ extension EvaluationBatch {
         )
     }
 
-    /// Adds candidates, of which the best counts.
+    /// Adds candidates; the best one gives the result.
     mutating func add(
         _ candidates: [Candidate],
         from local: IPAddress?,
@@ -198,22 +198,22 @@ extension EvaluationBatch {
 
     /// The flags of a target.
     func flags(_ target: Int) throws(ReachabilityError) -> ReachabilityFlags {
-        try best(target)?.verdict.flags ?? []
+        try best(target)?.judgement.flags ?? []
     }
 
     /// The evaluation of a target.
     func evaluation(_ target: Int) throws(ReachabilityError) -> Evaluation {
         guard let best = try best(target) else {
             guard case .unreachable(let reason)? = exception(target) else {
-                return Evaluation(Verdict([], .interfaceGone))
+                return Evaluation(Judgement([], .interfaceGone))
             }
-            return Evaluation(settled: reason)
+            return Evaluation(unreachable: reason)
         }
         let isFull = batch.lookups[best.lookup].detail == .full
         return evaluation(of: best, all: isFull ? all(indices(of: target)) : [])
     }
 
-    private typealias Judged = (lookup: Int, verdict: Verdict)
+    private typealias Judged = (lookup: Int, judgement: Judgement)
 
     /// Evaluates each candidate of a target alone: the first of the highest rank gives the flags whole.
     ///
@@ -230,7 +230,7 @@ extension EvaluationBatch {
         for lookup in indices(of: target) {
             do throws(ReachabilityError) {
                 let next = try judge(lookup)
-                guard best.map({ next.replaces($0.verdict) }) ?? true else { continue }
+                guard best.map({ next.replaces($0.judgement) }) ?? true else { continue }
                 best = (lookup, next)
                 if next.flags.rank == 2 { return exception == nil ? best : nil }
             } catch {
@@ -239,7 +239,7 @@ extension EvaluationBatch {
         }
         if let failure { throw failure }
         // Rank 1: a connection has to be made first, and then the name can have addresses.
-        return exception == nil || best?.verdict.flags.rank == 1 ? best : nil
+        return exception == nil || best?.judgement.flags.rank == 1 ? best : nil
     }
 
     /// The evaluations of all candidates but those whose lookup failed.
@@ -247,35 +247,35 @@ extension EvaluationBatch {
         var all: [Evaluation] = []
         for lookup in lookups {
             if case .failed = batch.lookups[lookup].step { continue }
-            guard let verdict = try? judge(lookup) else { continue }
-            let next = evaluation(of: (lookup, verdict))
+            guard let judgement = try? judge(lookup) else { continue }
+            let next = evaluation(of: (lookup, judgement))
             if all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
         }
         return all
     }
 
     /// Evaluates the answer about a candidate.
-    private func judge(_ index: Int) throws(ReachabilityError) -> Verdict {
+    private func judge(_ index: Int) throws(ReachabilityError) -> Judgement {
         switch batch.lookups[index].step {
         case .answered(let source, let answer):
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
             let detail = batch.lookups[index].detail
             try checkCarriers(answer, query.destination, query.mark, detail)
-            let verdict = judge(answer, of: candidate, query, detail)
-            guard case .taken(let match) = answer else { return verdict }
+            let judgement = judge(answer, of: candidate, query, detail)
+            guard case .taken(let match) = answer else { return judgement }
             if let encapsulation = match.nexthop?.encapsulation {
                 let outer = outer(of: batch.lookups[index])
-                return ReachabilityRules.judge(verdict, inside: outer, encapsulation.value)
+                return ReachabilityRules.judge(judgement, inside: outer, encapsulation.value)
             }
             // The default path stands for many addresses, whose packets take each nexthop.
-            guard match.takesOneNexthop, !candidate.isDefaultPath else { return verdict }
+            guard match.takesOneNexthop, !candidate.isDefaultPath else { return judgement }
             for nexthop in match.nexthops {
                 let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, detail)
-                guard one.flags == verdict.flags else { throw .undecidedSource(query) }
+                guard one.flags == judgement.flags else { throw .undecidedSource(query) }
             }
-            return verdict
-        case .unreachable(let reason): return Verdict([], reason.kind)
+            return judgement
+        case .unreachable(let reason): return Judgement([], reason.kind)
         case .failed(let error): throw error
         default: preconditionFailure("a lookup was not run to its end")
         }
@@ -289,14 +289,14 @@ extension EvaluationBatch {
     ///   - query: The packet.
     ///   - detail: What is known of interfaces.
     ///   - mark: The mark that the packets have in a tunnel; `nil` for that of the query.
-    /// - Returns: The verdict, with the nexthop that decided.
+    /// - Returns: The judgement, with the nexthop that decided.
     func judge(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         _ query: RouteQuery,
         _ detail: QueryDetail,
         _ mark: UInt32? = nil
-    ) -> Verdict {
+    ) -> Judgement {
         ReachabilityRules.judge(answer, of: candidate, query) {
             traits(ofInterface: $0, query.destination, mark ?? query.mark, detail)
         }
@@ -306,23 +306,23 @@ extension EvaluationBatch {
     private func outer(of lookup: CandidateLookup) -> Evaluation? {
         guard let (destination, answer) = lookup.outer?.value else { return nil }
         let (candidate, query) = (Candidate.address(destination), lookup.outerQuery(destination))
-        let verdict = judge(answer, of: candidate, query, lookup.detail)
-        let facts = verdict.nexthop.flatMap {
+        let judgement = judge(answer, of: candidate, query, lookup.detail)
+        let facts = judgement.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
         return Evaluation(
-            verdict, facts, Evaluation.Basis(candidate: candidate, query: query, answer: answer))
+            judgement, facts, Evaluation.Basis(candidate: candidate, query: query, answer: answer))
     }
 
-    /// Describes a verdict with what it follows from.
+    /// Combines a judgement with its basis.
     private func evaluation(of judged: Judged, all: [Evaluation] = []) -> Evaluation {
-        evaluation(of: batch.lookups[judged.lookup], judged.verdict, all: all)
+        evaluation(of: batch.lookups[judged.lookup], judged.judgement, all: all)
     }
 
-    /// Describes the verdict on a lookup with what it follows from.
+    /// Combines the judgement on a lookup with its basis.
     func evaluation(
         of lookup: CandidateLookup,
-        _ verdict: Verdict,
+        _ judgement: Judgement,
         _ mark: UInt32? = nil,
         all: [Evaluation] = []
     ) -> Evaluation {
@@ -330,7 +330,7 @@ extension EvaluationBatch {
             guard case .unreachable(let reason) = lookup.step else {
                 preconditionFailure("nothing was judged")
             }
-            return Evaluation(settled: reason, lookup.candidate)
+            return Evaluation(unreachable: reason, lookup.candidate)
         }
         let query = lookup.query.from(source)
         let basis = Evaluation.Basis(
@@ -338,32 +338,32 @@ extension EvaluationBatch {
             query: query,
             boundInterface: lookup.boundInterface,
             answer: answer,
-            sourceAddress: verdict.flags.isEmpty ? nil : answer.sourceAddress(of: query),
+            sourceAddress: judgement.flags.isEmpty ? nil : answer.sourceAddress(of: query),
             all: all,
-            outerReason: outerReason(of: verdict, lookup, mark ?? lookup.query.mark),
-            pendingSource: pendingSource(of: verdict, query)
+            outerReason: outerReason(of: judgement, lookup, mark ?? lookup.query.mark),
+            pendingSource: pendingSource(of: judgement, query)
         )
-        let facts = verdict.nexthop.flatMap {
+        let facts = judgement.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
-        return Evaluation(verdict, facts, basis)
+        return Evaluation(judgement, facts, basis)
     }
 
     /// The address that would be the source of a packet but for duplicate address detection, in words; empty for none.
-    private func pendingSource(of verdict: Verdict, _ packet: RouteQuery) -> String {
-        guard [.unusableSource, .noSourceAddress].contains(verdict.kind) else { return "" }
+    private func pendingSource(of judgement: Judgement, _ packet: RouteQuery) -> String {
+        guard [.unusableSource, .noSourceAddress].contains(judgement.kind) else { return "" }
         let bound = packet.outputInterface == 0 ? nil : packet.outputInterface
         return host.pendingSource(
-            of: packet.destination, through: verdict.nexthop?.interfaceIndex ?? bound)
+            of: packet.destination, through: judgement.nexthop?.interfaceIndex ?? bound)
     }
 
     /// What became of the packets around those of a lookup; `nil` where there are none.
     private func outerReason(
-        of verdict: Verdict,
+        of judgement: Judgement,
         _ lookup: CandidateLookup,
         _ mark: UInt32
     ) -> ReachabilityReason? {
-        guard verdict.kind == .tunnelWaits, let nexthop = verdict.nexthop else {
+        guard judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop else {
             return outer(of: lookup)?.reason
         }
         return carrierReason(
@@ -375,7 +375,7 @@ extension EvaluationBatch {
         interfaces.facts(aboutInterface: index, .full)?.name
     }
 
-    /// The interface that the local table has the local IPv4 address of a target for.
+    /// The interface of a target's local IPv4 address, by the local table.
     ///
     /// `nil` also for a route that a program added: such a route does not show which interface has the address.
     func localInterface(of target: Int) -> UInt32? {

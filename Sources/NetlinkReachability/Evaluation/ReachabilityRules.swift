@@ -16,64 +16,64 @@ package enum ReachabilityRules {
     ///   - candidate: What was looked up.
     ///   - packet: The packet of the answer.
     ///   - traits: Returns the traits of an interface; `nil` when it is gone.
-    /// - Returns: The verdict, with the nexthop that decided.
+    /// - Returns: The judgement, with the nexthop that decided.
     package static func judge(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         _ packet: RouteQuery,
         traits: (UInt32) -> InterfaceTraits?
-    ) -> Verdict {
+    ) -> Judgement {
         guard case .taken(let match) = answer else {
-            guard case .rejected(let rejection) = answer else { return Verdict([], .noRoute) }
-            return Verdict([], kind(of: rejection, of: candidate, packet))
+            guard case .rejected(let rejection) = answer else { return Judgement([], .noRoute) }
+            return Judgement([], kind(of: rejection, of: candidate, packet))
         }
         if packet.ipProtocol == IPProtocol.tcp.rawValue, isGroup(packet.destination, match.type) {
-            return Verdict([], .groupOverTCP)
+            return Judgement([], .groupOverTCP)
         }
-        var verdict =
+        var judgement =
             match.hasSeveralNexthops
             ? judge(match.type, match.nexthops, of: candidate, traits: traits)
             : judge(match.type, match.nexthop, of: candidate, traits: traits)
-        if match.type == .unicast, !verdict.flags.isEmpty,
-            isUnusable(packet.source ?? match.source, verdict, packet)
+        if match.type == .unicast, !judgement.flags.isEmpty,
+            isUnusable(packet.source ?? match.source, judgement, packet)
         {
-            (verdict.flags, verdict.kind) = ([], .unusableSource)
+            (judgement.flags, judgement.kind) = ([], .unusableSource)
         }
-        return verdict
+        return judgement
     }
 
     /// Judges a packet that its route puts into another one, or behind labels.
     ///
     /// - Parameters:
-    ///   - inner: The verdict on the packet by the interface of its route.
+    ///   - inner: The judgement on the packet by the interface of its route.
     ///   - outer: The evaluation of the packet around it; `nil` for labels.
     ///   - encapsulation: What the route puts around the packet.
-    /// - Returns: The verdict, with the nexthop that decided.
-    package static func judge(_ inner: Verdict, inside outer: Evaluation?, _ encapsulation: Encapsulation)
-        -> Verdict
+    /// - Returns: The judgement, with the nexthop that decided.
+    package static func judge(_ inner: Judgement, inside outer: Evaluation?, _ encapsulation: Encapsulation)
+        -> Judgement
     {
-        var verdict = inner
+        var judgement = inner
         // seg6 looks up the outer packet whatever the state of the route's interface (`seg6_output`).
         let isBlocked = [.interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier].contains(
             inner.kind)
         let isRoutedAgain =
             encapsulation.kind == .seg6 && inner.nexthop?.flags.contains(.dead) == false
             && (isBlocked || !inner.flags.isEmpty)
-        if verdict.flags.isEmpty, !isRoutedAgain { return verdict }
+        if judgement.flags.isEmpty, !isRoutedAgain { return judgement }
         if let outer {
-            guard !outer.flags.isEmpty else { return Verdict([], .outerUnreachable, outer.nexthop) }
+            guard !outer.flags.isEmpty else { return Judgement([], .outerUnreachable, outer.nexthop) }
             if isRoutedAgain {
-                verdict = outer.verdict
+                judgement = outer.judgement
             } else {
-                verdict.flags.formUnion(outer.flags)
+                judgement.flags.formUnion(outer.flags)
                 if outer.rank == 1, inner.flags.rank == 2 {
-                    (verdict.kind, verdict.nexthop) = (outer.kind, outer.nexthop)
+                    (judgement.kind, judgement.nexthop) = (outer.kind, outer.nexthop)
                 }
             }
         }
-        verdict.flags.subtract([.isDirect, .isLocalAddress])
-        if verdict.flags.rank == 2 { verdict.kind = .encapsulated }
-        return verdict
+        judgement.flags.subtract([.isDirect, .isLocalAddress])
+        if judgement.flags.rank == 2 { judgement.kind = .encapsulated }
+        return judgement
     }
 
     /// Whether connect(2) of a TCP socket takes an address to be that of a group, which it refuses (ENETUNREACH).
@@ -87,12 +87,13 @@ package enum ReachabilityRules {
     ///
     /// A router forwards no packet from a link-local or loopback address (RFC 4291, sections 2.5.3 and 2.5.6). IPv4
     /// packets from 0.0.0.0 have no way back; hosts of containers translate those from 169.254.0.0/16.
-    private static func isUnusable(_ source: IPAddress?, _ verdict: Verdict, _ packet: RouteQuery) -> Bool {
+    private static func isUnusable(_ source: IPAddress?, _ judgement: Judgement, _ packet: RouteQuery) -> Bool
+    {
         guard let source else { return false }
         switch packet.destination.family {
         case .v4: return source.isUnspecified
         case .v6:
-            guard verdict.nexthop?.gateway != nil, !packet.destination.isLinkLocal else { return false }
+            guard judgement.nexthop?.gateway != nil, !packet.destination.isLinkLocal else { return false }
             return source.isLinkLocal || source.isLoopback
         }
     }
@@ -106,13 +107,13 @@ package enum ReachabilityRules {
         _ nexthops: [Nexthop],
         of candidate: Candidate,
         traits: (UInt32) -> InterfaceTraits?
-    ) -> Verdict {
-        var best: Verdict?
+    ) -> Judgement {
+        var best: Judgement?
         for nexthop in nexthops.sorted(by: Nexthop.isOrdered) {
             let next = judge(type, nexthop, of: candidate, traits: traits)
             if best.map(next.replaces) ?? true { best = next }
         }
-        return best ?? Verdict([], .interfaceGone)
+        return best ?? Judgement([], .interfaceGone)
     }
 
     private static func judge(
@@ -120,15 +121,15 @@ package enum ReachabilityRules {
         _ nexthop: Nexthop?,
         of candidate: Candidate,
         traits: (UInt32) -> InterfaceTraits?
-    ) -> Verdict {
-        if type != .unicast, candidate.isDefaultPath { return Verdict([], .noDefaultRoute) }
-        if let (flags, kind) = decide(type) { return Verdict(flags, kind, flags.isEmpty ? nil : nexthop) }
-        guard let nexthop else { return Verdict([], .interfaceGone) }
+    ) -> Judgement {
+        if type != .unicast, candidate.isDefaultPath { return Judgement([], .noDefaultRoute) }
+        if let (flags, kind) = decide(type) { return Judgement(flags, kind, flags.isEmpty ? nil : nexthop) }
+        guard let nexthop else { return Judgement([], .interfaceGone) }
         guard let traits = traits(nexthop.interfaceIndex) else {
-            return Verdict([], .interfaceGone, nexthop)
+            return Judgement([], .interfaceGone, nexthop)
         }
         let (flags, kind) = decide(nexthop, type, candidate.destination, traits)
-        return Verdict(flags, kind, nexthop)
+        return Judgement(flags, kind, nexthop)
     }
 
     // MARK: Answers without a nexthop

@@ -78,7 +78,7 @@ package struct DrivenMonitor<Value: Sendable> {
         return due == state.failures.due ? .failure : .change
     }
 
-    /// Postpones an evaluation for which nothing has changed.
+    /// Postpones an evaluation that no change requires.
     package mutating func postpone(to limit: MonitorInstant) {
         switch reason {
         case .routine: state.routineDue = limit

@@ -231,7 +231,7 @@ struct MonitorLoop: ~Copyable {
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
         var rest = ids[...]
-        while !rest.isEmpty, evaluateRound(&rest) {}
+        while !rest.isEmpty, evaluateBatch(&rest) {}
         guard !changed.isEmpty else { return }
         for observation in changed { observation.deliver() }
         changed.removeAll(keepingCapacity: true)
@@ -244,7 +244,7 @@ struct MonitorLoop: ~Copyable {
     ///
     /// - Returns: Whether the source answers in time. If it does not, each further query would take as long, and
     ///   no notification would be read until then.
-    private mutating func evaluateRound(_ rest: inout ArraySlice<MonitorState.ID>) -> Bool {
+    private mutating func evaluateBatch(_ rest: inout ArraySlice<MonitorState.ID>) -> Bool {
         let now = clock.now
         var batch = EvaluationBatch(monitor.facts)
         var planned: [Planned] = []
@@ -269,7 +269,7 @@ struct MonitorLoop: ~Copyable {
         return true
     }
 
-    /// Takes the result of an observation; returns the error for which it has to be tried again.
+    /// Takes the result of an observation; returns the error if it has to be tried again.
     private mutating func take(
         _ batch: inout EvaluationBatch,
         _ observation: Observation,

@@ -3,7 +3,7 @@
 internal import Dispatch
 internal import SystemSupport
 
-/// The results of an observation on their way to its handler or iteration.
+/// Compares the results of an observation, and delivers changes to its handler or iteration.
 ///
 /// Each query has a place for its newest result. The queries with a result that the receiver does not know yet stand in
 /// a queue. The receiver takes one after the other: calls never overlap, not even on a concurrent queue, and a slow

@@ -148,7 +148,7 @@ package final class SharedMonitor: Sendable {
     private func whenIdle() async -> MonitorInstant? {
         await withCheckedContinuation { continuation in
             let isRunning = state.withLock { state in
-                // With the lock held, `end` cannot be posted first, after which no mail is read.
+                // The lock is held because no mail is read after `end`: it must not be posted first.
                 state.mailbox?.post(.whenIdle { continuation.resume(returning: $0) })
                 return state.mailbox != nil
             }

@@ -3,9 +3,9 @@
 internal import Glibc
 internal import RoutingModel
 
-// The default path is found with the queries and rules that its flags come from.
+// The default path is found with the same queries and rules as its flags.
 //
-// The queries for the default path are asked once, and once more for each interface that is up, for a socket that is
+// The queries for the default path are sent once, and again for each interface that is up, as for a socket that is
 // bound to it, all in one batch. No table is read: a host can have a million routes, and the kernel alone decides by
 // its tables, rules and metrics.
 extension PathQuery {
@@ -67,7 +67,7 @@ extension PathQuery {
         return links(batch.host).flatMap { link in candidates.map { (link, $0) } }
     }
 
-    /// The interfaces that the default path can lead through.
+    /// The interfaces through which the default path can lead.
     private func links(_ host: HostListing) -> [Link] {
         candidates(host).filter(\.canLeadOut).sorted { $0.index < $1.index }
     }
@@ -150,7 +150,7 @@ extension PathQuery {
         let evaluations = paths.map(\.evaluation)
         let asked = evaluations.filter { $0.kind != .excludedFamily }
         let best = asked.dropFirst().reduce(asked.first ?? evaluations[0]) {
-            $1.verdict.replaces($0.verdict) ? $1 : $0
+            $1.judgement.replaces($0.judgement) ? $1 : $0
         }
         return best.reason
     }
@@ -159,7 +159,7 @@ extension PathQuery {
     /// that it admits.
     private func path(
         _ entry: Int,
-        _ questions: [BoundQuery],
+        _ queries: [BoundQuery],
         _ first: Int,
         _ batch: inout EvaluationBatch
     ) throws(ReachabilityError) -> FamilyPath {
@@ -167,11 +167,11 @@ extension PathQuery {
         var bound: [PathExit] = []
         // Queries accept foreign IPv6 sources silently.
         let isBound = evaluation.kind != .notOwnAddress
-        for (offset, question) in questions.enumerated() where isBound {
+        for (offset, query) in queries.enumerated() where isBound {
             do {
                 // Packets of a socket that is bound to a VRF leave through one of its ports.
                 bound += try batch.exits(batch.evaluation(first + offset)).filter {
-                    $0.interface.index == question.link.index
+                    $0.interface.index == query.link.index
                 }
             } catch  where error.number == ENODEV {
                 // The interface was removed before the query.
@@ -251,7 +251,7 @@ extension EvaluationBatch {
             var other = evaluation
             let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
             let traits = traits(ofInterface: nexthop.interfaceIndex, query.destination, query.mark, .full)
-            other.verdict = ReachabilityRules.judge(single, of: candidate, query) { _ in traits }
+            other.judgement = ReachabilityRules.judge(single, of: candidate, query) { _ in traits }
             other.facts = facts
             if other.rank == evaluation.rank { others.append(other) }
         }

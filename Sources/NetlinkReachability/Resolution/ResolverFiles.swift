@@ -6,7 +6,7 @@ internal import SystemSupport
 /// Watches the files that configure the resolver.
 ///
 /// Programs replace these files by renaming another, or the files are links into a folder such as `/run`, which can be
-/// links themselves. Therefore each folder in which a name is looked up on the way to a file is watched for that name.
+/// links themselves. Therefore each folder of a lookup is watched for the name that is looked up in it.
 /// A file, a folder or the destination of a link can be missing: the last folder that exists is watched for the next
 /// name.
 ///
@@ -98,7 +98,7 @@ final class ResolverFiles {
 // MARK: - Watches
 
 extension ResolverFiles {
-    /// Watches the files and the folders on the way to them, and no longer those on the way before.
+    /// Watches the files and the folders of their lookups, and no longer those of the previous lookups.
     private func watch() {
         // First, so that a file that changes meanwhile differs from it.
         identities = paths.map(Self.identity)

@@ -9,7 +9,7 @@ final class SimulatedResolver: HostResolver {
     private let clock: ManualClock
     private let answer: @Sendable (String) -> SimulatedNames.Answer
     /// The queries that hang, by their timers.
-    private let hanging = Locked<[UInt64: Question]>([:])
+    private let hanging = Locked<[UInt64: Request]>([:])
 
     init(clock: ManualClock, answer: @escaping @Sendable (String) -> SimulatedNames.Answer) {
         self.clock = clock
@@ -21,8 +21,8 @@ final class SimulatedResolver: HostResolver {
 
     /// Ends the hanging resolutions that have an answer now.
     func answersChanged() {
-        for (timer, question) in hanging.withLock({ $0 }) {
-            guard let result = answer(question.name).result(families: question.families) else { continue }
+        for (timer, request) in hanging.withLock({ $0 }) {
+            guard let result = answer(request.name).result(families: request.families) else { continue }
             end(timer, result)
         }
     }
@@ -38,13 +38,13 @@ final class SimulatedResolver: HostResolver {
             completion(result)
             return {}
         }
-        let question = Question(name: name, families: families, work: work, completion: completion)
+        let request = Request(name: name, families: families, work: work, completion: completion)
         // With the lock held, the timer cannot end a query that is not stored yet.
         let timer = hanging.withLock { hanging in
             let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] timer in
                 self?.end(timer, .success(.timedOut))
             }
-            hanging[timer] = question
+            hanging[timer] = request
             return timer
         }
         // A query that hangs is not in flight.
@@ -56,16 +56,16 @@ final class SimulatedResolver: HostResolver {
 
     /// Ends a query with a result, or without one if it is cancelled.
     private func end(_ timer: UInt64, _ result: ResolvedName?) {
-        guard let question = hanging.withLock({ $0.removeValue(forKey: timer) }) else { return }
+        guard let request = hanging.withLock({ $0.removeValue(forKey: timer) }) else { return }
         clock.cancel(timer)
-        question.work?.begin()
-        if let result { question.completion(result) }
+        request.work?.begin()
+        if let result { request.completion(result) }
     }
 }
 
 extension SimulatedResolver {
     /// A query that hangs.
-    private struct Question {
+    private struct Request {
         let name: String
         let families: ReachabilityOptions.Families
         let work: InFlightCounter?

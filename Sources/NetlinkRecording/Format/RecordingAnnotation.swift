@@ -47,7 +47,7 @@ package enum RecordingAnnotation: Hashable, Sendable {
     case clock(ClockReading)
     /// The number of the recorder's file before this one in a directory, 0 for none. Kind 16, u64.
     case follows(UInt64)
-    /// Who a netlink port stands for in the changes up to the next dump; `nil` if that is unknown again. Kind 17:
+    /// The owner of a netlink port in the changes up to the next dump; `nil` if that is unknown again. Kind 17:
     /// u32 port, u8 certainty (0 for none), u8 zero, u16 number of processes, and for each i32 process, u8 and u8
     /// lengths of its name and its unit, and both texts.
     case requester(port: UInt32, Recording.Event.Requester?)
@@ -224,7 +224,7 @@ extension ClockReading {
             + sinceEpoch.hostBytes
     }
 
-    /// Reads 32 bytes; `nil` for times of more than two centuries, of which sums could overflow.
+    /// Reads 32 bytes; `nil` for times of more than two centuries, because their sums could overflow.
     fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
         self.init(
             boot: UInt128(bytes.loadUnaligned(as: UInt64.self)) << 64

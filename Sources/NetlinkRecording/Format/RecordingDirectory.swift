@@ -50,7 +50,7 @@ package enum RecordingDirectory {
     /// Opens a file for reading; `nil` if there is no regular file of that number, or it cannot be opened: errno has
     /// the reason then, and is 0 for one that is not regular.
     ///
-    /// A symbolic link is not followed, and a named pipe not waited for.
+    /// It neither follows a symbolic link nor waits for a named pipe.
     static func open(_ number: UInt64, in descriptor: Int32) -> Int32? {
         let file = openat(descriptor, name(number), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return nil }

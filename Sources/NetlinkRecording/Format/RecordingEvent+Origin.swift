@@ -103,7 +103,7 @@ extension Recording.Event.Origin {
     ///   - message: The notification.
     ///   - change: What it says.
     ///   - before: The network before it.
-    ///   - requester: Who the message's port stands for.
+    ///   - requester: The owner of the message's port.
     init(
         of message: NetlinkMessage,
         _ change: NetworkChange,

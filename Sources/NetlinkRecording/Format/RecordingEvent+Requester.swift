@@ -45,7 +45,7 @@ extension Recording.Event {
         /// has the number 1.
         public let processes: [Process]
 
-        /// Describes who a port stood for.
+        /// Describes the owner of a port.
         public init(certainty: Certainty, processes: [Process]) {
             (self.certainty, self.processes) = (certainty, processes)
         }

@@ -161,7 +161,7 @@ extension Recording.Event {
     ///   - message: The message.
     ///   - before: The network before the message.
     ///   - time: When it was received.
-    ///   - requester: Who the message's port stands for; `nil` if that is unknown.
+    ///   - requester: The owner of the message's port; `nil` if that is unknown.
     init?(
         _ message: NetlinkMessage,
         before: NetworkSnapshot,

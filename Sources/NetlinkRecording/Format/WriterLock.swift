@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// The locks by which readers see that a recorder writes to a file, and whether all that it received is in there.
+/// The locks that show readers whether a recorder is writing to a file, and whether the file has all that it received.
 ///
 /// They are two of fcntl(2) for the open file (F_OFD_SETLK), and end when the recorder closes the file or is killed. A
 /// reader tests them and takes none, so that it never keeps a recorder from its file.

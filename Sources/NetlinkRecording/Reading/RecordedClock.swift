@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Places the entries of a recording on one time axis, on which time never runs backwards.
+/// Places the entries of a recording on one time axis; its times never decrease.
 ///
 /// The order is that of the entries. Between two entries of one start of the host lies the time that CLOCK_BOOTTIME
 /// measured. The last offset that a recorder stated for a start of the host counts for all of it: a clock that is set

@@ -15,9 +15,9 @@ package struct RecordingReplay: Sendable {
 
     /// What is known of the network; during a marked dump, what was known before it.
     private enum Knowledge: Sendable {
-        /// No dump is complete; so many parts of dumps without annotations are not settled.
+        /// No dump is complete; the number of open parts: of dumps without annotations.
         case unknown(openParts: Int)
-        /// The network is known; so many parts of later dumps without annotations are not settled.
+        /// The network is known; the number of open parts, of later dumps.
         case known(openParts: Int)
         /// The network is not known until the next dump ends.
         case gap(Recording.Mark.Kind, hasBegun: Bool)
@@ -44,7 +44,7 @@ package struct RecordingReplay: Sendable {
     private var start: Recording.Time?
     /// The time of the last entry that has one.
     private(set) var time: Recording.Time?
-    /// Who ports stand for since the last dump.
+    /// The owners of ports since the last dump.
     private var requesters: [UInt32: Recording.Event.Requester] = [:]
 
     /// Starts with an empty network.
@@ -194,7 +194,7 @@ package struct RecordingReplay: Sendable {
 
     /// Completes a dump without annotations.
     package mutating func endUnmarkedDump() {
-        if openParts > 0 { settle() }
+        if openParts > 0 { completeOpenParts() }
     }
 
     /// Ends the recording: the network is complete.
@@ -221,7 +221,7 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Messages
 
-    /// The parts of dumps without annotations that ``settle()`` has not seen.
+    /// The parts of dumps without annotations that ``completeOpenParts()`` has not completed.
     private var openParts: Int {
         get {
             switch knowledge {
@@ -242,8 +242,8 @@ package struct RecordingReplay: Sendable {
         if isInGap { return .none }
         let isDumped = message.isDumped
         if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
-            // Settling visits each route: after a few parts it waits for more.
-            settle()
+            // This visits each route: after a few parts it waits for more.
+            completeOpenParts()
         }
         switch message.content {
         case .change(let change):
@@ -264,7 +264,7 @@ package struct RecordingReplay: Sendable {
         return .none
     }
 
-    private mutating func settle() {
+    private mutating func completeOpenParts() {
         knowledge = .known(openParts: 0)
         snapshot.dumpEnded(knowsNeighbours: false)
     }

@@ -70,7 +70,7 @@ package struct RecordingStream: ~Copyable {
 
     /// What a recorder says of a file.
     private static func writer(_ path: String) -> WriterLock.State {
-        // A pipe would be read from.
+        // This would read from a pipe.
         guard fileType(path) == S_IFREG else { return WriterLock.State() }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return WriterLock.State() }

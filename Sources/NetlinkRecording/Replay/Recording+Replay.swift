@@ -29,7 +29,7 @@ extension Recording {
             /// After a mark, the network is known again since this time: the results from before the mark hold, unless
             /// changes follow.
             case resumed(Time)
-            /// A notification of the kernel; only where events were asked for.
+            /// A notification of the kernel; only in a replay of events.
             case event(Event)
         }
 

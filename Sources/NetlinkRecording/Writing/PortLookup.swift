@@ -3,18 +3,18 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Finds out which processes netlink ports stand for, for a bounded part of the time.
+/// Finds the processes that own netlink ports, within a bounded share of the time.
 struct PortLookup {
     typealias Port = Recording.Event.NetlinkPort
     typealias Requester = Recording.Event.Requester
-    /// Looks ports up together, and returns who they stand for.
+    /// Looks up the owners of ports, all ports together.
     typealias Finder = ([Port]) -> [Requester?]
 
     /// The part of the time that lookups can take: one in so many.
     private static let share = 20
     /// The time for lookups that is saved up while there are none.
     private static let reserve = Duration.milliseconds(500)
-    /// How long a port stands for the same processes.
+    /// How long the owners of a port are taken to be the same.
     private static let lifetime = Duration.seconds(1)
     /// The most ports that are remembered.
     private static let limit = Requester.portLimit
@@ -35,12 +35,13 @@ struct PortLookup {
     /// How many ports are remembered.
     var count: Int { max(known.count, stated.count) }
 
-    /// Has each port stated again: what was stated is dropped, or ahead of a dump, at which readers forget it.
+    /// Writes the owner of each port again: the previous ones were dropped, or a dump follows, and readers then forget
+    /// them.
     mutating func stateAgain() {
         stated = [:]
     }
 
-    /// What to state of ports ahead of messages with them: who they stand for, as far as the recording does not say so.
+    /// The owners of the ports of some messages that the recording does not contain yet; they are written first.
     ///
     /// A port is looked up again after a while: the number can belong to another process then. Without the time for
     /// that, what was stated of it is taken back. One look at all processes serves all ports.
@@ -48,7 +49,7 @@ struct PortLookup {
     /// - Parameters:
     ///   - ports: Different ports.
     ///   - now: The present instant.
-    /// - Returns: An annotation for each of which there is something new.
+    /// - Returns: An annotation for each port whose owner is new.
     mutating func statements(
         about ports: [UInt32],
         now: ContinuousClock.Instant = .now
@@ -108,7 +109,7 @@ extension PortLookup {
     ///   - ports: The ports.
     ///   - visibility: How much of the processes is shown.
     ///   - processes: The processes to look at.
-    /// - Returns: Who each port stands for; `nil` if this process is not shown enough to say anything.
+    /// - Returns: The owner of each port; `nil` if this process may not see enough processes.
     static func find(
         _ ports: [Port],
         _ visibility: ProcessVisibility = .current,

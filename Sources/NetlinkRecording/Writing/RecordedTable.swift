@@ -11,7 +11,7 @@ struct RecordedTable: Hashable, Sendable {
     /// How a dump went.
     enum State: Hashable, Sendable {
         /// No change was noticed during the dump.
-        case settled
+        case consistent
         /// The table changed during the dump: entries can be missing or doubled.
         case changing
         /// The kernel lacks the table or refused it: errno.

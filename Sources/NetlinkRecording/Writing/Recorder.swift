@@ -35,7 +35,7 @@ package struct Recorder: ~Copyable {
     var clock: RecorderClock
     /// When routers may have prolonged routes.
     var lifetimes = LifetimeSchedule()
-    /// Finds out who the ports of notifications stand for.
+    /// Finds the owners of the ports of notifications.
     private var ports = PortLookup()
     /// Why not all groups of notifications were joined; `nil` when they were.
     let watchError: ReachabilityError?
@@ -110,7 +110,7 @@ package struct Recorder: ~Copyable {
         do {
             let request = DumpRequest(known.table, family: known.family)
             let isInterrupted = try queries.dump(request) { dumped.keep($0) }
-            dumped.state = isInterrupted ? .changing : .settled
+            dumped.state = isInterrupted ? .changing : .consistent
         } catch {
             // After a failure answers could still arrive on the old socket.
             queries = try QuerySocket()
@@ -165,7 +165,7 @@ package struct Recorder: ~Copyable {
         return isOverrun ? .overrun : .changes
     }
 
-    /// States who ports stand for, at a place in ``pending``.
+    /// Adds the owners of ports, at a place in ``pending``.
     private mutating func statePorts(_ ports: Set<UInt32>, at place: Int) {
         guard !ports.isEmpty else { return }
         var statements: [UInt8] = []
@@ -195,7 +195,7 @@ extension RecordedTable {
         case (.links, _): return false
         case (.nexthops, EOPNOTSUPP):
             // Before Linux 5.3 there are no nexthop objects: the table is empty.
-            state = .settled
+            state = .consistent
         case (_, EOPNOTSUPP), (_, EAFNOSUPPORT), (_, EPFNOSUPPORT), (_, EPROTONOSUPPORT):
             state = .missing(number)
         default: return false

@@ -6,7 +6,7 @@ internal import SystemSupport
 
 /// Waits for notifications, for the machine's wake-up, for the loss of the reader, or for the end of the recording.
 struct RecordingWait {
-    /// What a wait ended with.
+    /// Why a wait ended.
     enum Wake: Hashable {
         /// The recording ends.
         case stop

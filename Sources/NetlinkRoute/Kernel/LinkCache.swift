@@ -21,7 +21,7 @@ struct LinkCache {
     /// Counts notifications, so that a value found before one is not stored after it.
     private(set) var generation: UInt64 = 0
 
-    /// Returns the facts about an interface, if they contain what is asked for.
+    /// Returns the facts about an interface, if they have enough detail.
     func facts(_ index: UInt32, _ detail: QueryDetail) -> InterfaceFacts? {
         // Packets leave through few interfaces, so a search is as fast as a table.
         facts.first { $0.facts.index == index && $0.suffices(for: detail) }?.facts

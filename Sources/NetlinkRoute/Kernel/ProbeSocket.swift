@@ -11,7 +11,7 @@ struct ProbeSocket: ~Copyable {
     private static let bindToInterfaceIndex: Int32 = 62
 
     private let descriptor: Int32
-    /// The user of the process when the socket was opened, whose packets the kernel takes the socket's for.
+    /// The user of the process when the socket was opened: the kernel routes its packets as that user's.
     private let user = geteuid()
 
     /// Opens a socket in the calling thread's network namespace; `nil` if that is not possible.

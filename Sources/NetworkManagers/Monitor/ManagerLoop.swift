@@ -8,7 +8,7 @@
 
     /// The thread of a monitor: asks the managers, and again when something can have changed.
     ///
-    /// Each question has a time limit, so that a manager that hangs delays the others by that and no more.
+    /// Each query has a time limit, so that a manager that hangs delays the others by that and no more.
     struct ManagerLoop {
         /// The first and the longest time between attempts to connect to the bus.
         private static let retries = Duration.seconds(1)...Duration.seconds(60)
@@ -46,7 +46,7 @@
         private mutating func connect() {
             do throws(ManagerError) {
                 let bus = try SystemBus()
-                // Without a signal of its owner, a manager that stops would be noticed with the next question only.
+                // Without a signal of its owner, a manager that stops would be noticed with the next query only.
                 for (_, name) in Self.busNames {
                     try bus.subscribe(
                         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"

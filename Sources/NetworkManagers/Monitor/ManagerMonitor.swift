@@ -22,7 +22,7 @@
     /// one. If a `NetworkMetering` of your own reads other facts, call `evaluateAgain()` in `onChange`.
     ///
     /// A manager that is not running, refuses or hangs is no error: its facts are unknown, and
-    /// ``ManagerFacts/state(of:)`` says why. One that hangs after it has answered is noticed with the next question
+    /// ``ManagerFacts/state(of:)`` says why. One that hangs after it has answered is noticed with the next query
     /// only.
     ///
     /// It has one thread, which waits without a timer while the bus and all managers answer. Keep the monitor for as

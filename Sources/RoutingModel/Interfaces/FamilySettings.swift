@@ -50,7 +50,7 @@ package struct RoutingSettings: Hashable, Sendable {
     /// A router does not ask whether its neighbours answer.
     package var ipv6Forwards: Bool?
 
-    /// Those that a network namespace starts with.
+    /// The initial settings of a network namespace.
     package static let initial = RoutingSettings(
         ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false)
 

@@ -29,7 +29,7 @@ struct KindTraits: OptionSet {
         // Those whose ends the kernel shows are read in `TunnelEnds+Attributes.swift`.
         "gre": .isPointToPoint, "ip6tnl": .isPointToPoint, "ipip": .isPointToPoint, "sit": .isPointToPoint,
         "xfrm": [.isPointToPoint, .isOpaqueTunnel],
-        // The ends of vti are in IPsec states, which only a privileged process can read.
+        // The ends of vti and xfrm are in IPsec states, which only a privileged process can read.
         "vti": [.isPointToPoint, .isOpaqueTunnel], "vti6": .isOpaqueTunnel,
         "wireguard": [.isPointToPoint, .isOpaqueTunnel, .hidesState],
         "amneziawg": .isOpaqueTunnel, "ovpn": .isOpaqueTunnel,

@@ -10,9 +10,9 @@ package struct TunnelEnds: Hashable, Sendable {
     package var local: IPAddress?
     /// The interface that the outer packets are bound to, 0 for none.
     package var link: UInt32 = 0
-    /// The mark by which the outer packets are routed; `nil` where they keep that of the packets inside.
+    /// The mark of the outer packets; `nil` where they keep that of the packets inside.
     package var mark: UInt32? = 0
-    /// The type of service by which the outer packets are routed.
+    /// The type of service of the outer packets.
     package var typeOfService: UInt8 = 0
     /// The UDP port that the outer packets are sent to, in host byte order; `nil` where they are not UDP.
     package var destinationPort: UInt16?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The tables that facts about interfaces are gathered from.
+/// The tables from which facts about interfaces are derived.
 ///
 /// The live kernel and snapshots conform; ``gatherFacts(about:isCellularDevice:detail:)`` derives everything else in
 /// one place.

@@ -124,7 +124,7 @@ package struct RouteMatch: Hashable, Sendable {
 }
 
 extension RouteAnswer {
-    /// The entry with the nexthops of both answers, of which packets take one.
+    /// The entry with the nexthops of both answers; a packet takes one of them.
     ///
     /// `nil` unless both have entries of one type.
     package func merged(with other: RouteAnswer) -> RouteAnswer? {
@@ -181,7 +181,7 @@ extension RouteAnswer {
 }
 
 extension RouteMatch {
-    /// The nexthops without what makes no difference: one address stands for every gateway, and all have one share.
+    /// The nexthops reduced to what decides flags: one address replaces every gateway, and all weights are equal.
     private var exits: Set<Nexthop> {
         let exits = nexthops.map { nexthop in
             let flags = nexthop.flags.intersection([.dead, .linkDown])

@@ -75,7 +75,7 @@ package struct Rule: Hashable, Sendable {
         self.action = action
     }
 
-    /// The rules that every host starts with.
+    /// The initial rules of a network namespace.
     package static let standard = [
         Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable)),
         Rule(family: .v4, priority: 32_766, action: .lookup(table: Route.mainTable)),

@@ -73,7 +73,7 @@ package struct HostChange: Hashable, Sendable {
         var scope: RouteScope?
         var type: RouteType?
         var prefix: IPPrefix?
-        /// Whether routes within the prefix are meant, too.
+        /// Whether routes within the prefix match, too.
         var isRoot = false
     }
 

@@ -2,7 +2,7 @@
 
 /// Why a change is not known, or cannot be made or predicted.
 package struct KernelRefusal: Error, Hashable, Sendable {
-    /// The errno with which the kernel refuses the change; `nil` where the simulation does not know what it does.
+    /// The errno of the kernel's refusal; `nil` where the simulation does not know what the kernel does.
     package let number: Int32?
     /// What is wrong.
     package let message: String

@@ -90,7 +90,8 @@ extension HostState {
 
     // MARK: IPv6
 
-    /// What stands for the link-local address that the kernel makes of the hardware address, which no table holds.
+    /// A placeholder for the link-local address that the kernel derives from the hardware address, which no table
+    /// contains.
     package static func madeUpLinkLocal(_ index: UInt32) -> IPAddress {
         IPAddress(v6High: 0xfe80 << 48, low: 0x0000_00ff_fe00_0000 | UInt64(index))
     }

@@ -47,7 +47,7 @@ extension HostChange.AddressFlush {
 }
 
 extension HostChange.RouteFlush {
-    /// Whether a route is meant: the filter knows the only nexthop, and none of several.
+    /// Whether a route matches: the filter compares the nexthop of a route that has one, and none of several.
     fileprivate func takes(_ route: Route, _ index: UInt32?) -> Bool {
         let only = route.nexthops.count == 1 ? route.nexthops.first : nil
         return (index == nil || only?.interfaceIndex == index) && (gateway == nil || only?.gateway == gateway)

@@ -120,7 +120,7 @@ extension HostState {
         return uppers(of: index).map(Step.followLower) + [.followPorts(index)]
     }
 
-    /// The interfaces that are reached from one, each once and after those that it leads to.
+    /// The interfaces that depend on one, each once and after those that depend on it.
     private func walk(from index: UInt32, _ next: (HostState, UInt32) -> [UInt32]) -> [UInt32] {
         var order: [UInt32] = []
         var seen: Set<UInt32> = []

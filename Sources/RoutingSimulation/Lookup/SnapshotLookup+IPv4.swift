@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import RoutingModel
 
 // IPv4: `ip_route_output_key_hash_rcu` and `fib_table_lookup` in the kernel.
 
 extension SnapshotLookup {
     mutating func answerIPv4() throws(ReachabilityError) -> RouteAnswer {
-        if let settled = try settledIPv4() { return settled }
+        if let answer = try answerWithoutTable() { return answer }
         switch try findIPv4() ?? .rejected(.noRoute) {
         case .hit(let hit): return try finished(hit)
         case .rejected(let rejection): return .rejected(failure(rejection))
@@ -14,7 +15,7 @@ extension SnapshotLookup {
     }
 
     /// The answer that needs no table; `nil` for most queries.
-    private mutating func settledIPv4() throws(ReachabilityError) -> RouteAnswer? {
+    private mutating func answerWithoutTable() throws(ReachabilityError) -> RouteAnswer? {
         let destination = query.destination
         if let source = query.source, !source.isUnspecified {
             if source.isIPv4Group { return .rejected(.blackhole) }
@@ -25,7 +26,7 @@ extension SnapshotLookup {
         if query.outputInterface != 0 {
             guard let link = snapshot.links[query.outputInterface] else {
                 throw ReachabilityError(
-                    operation: "ask for a route", number: 19, message: "no such interface")
+                    operation: "ask for a route", number: ENODEV, message: "no such interface")
             }
             guard link.flags.contains(.up) else { return .rejected(.noRoute) }
             // These go out of the interface without a lookup.

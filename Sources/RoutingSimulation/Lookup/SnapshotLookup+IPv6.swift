@@ -24,7 +24,7 @@ extension SnapshotLookup {
         }
     }
 
-    /// Whether a nexthop must go through the interface asked for.
+    /// Whether a nexthop must use the interface of the query.
     ///
     /// With a source of its own a query only prefers that interface, unless it is a bound socket's.
     private var isStrict: Bool {
@@ -75,8 +75,8 @@ extension SnapshotLookup {
     /// The routes over the destination, node by node in the order of the kernel's walk:
     /// `fib6_node_lookup` and `fib6_backtrack`.
     ///
-    /// The first way down ends in the longest prefix. Where that has routes for certain sources and none is for
-    /// ours, its plain routes are left out too, which surprises; not so on the way back, nor at `::/0`.
+    /// The walk first descends to the longest prefix. If that has routes for certain sources and none is for ours,
+    /// the kernel also ignores its plain routes. It does not ignore them while it backtracks, nor at `::/0`.
     ///
     /// Where only routes for certain sources are left of a prefix and there are longer ones below it, the kernel
     /// finds them or not, after the order in which routes came and went: a node that lost its plain routes

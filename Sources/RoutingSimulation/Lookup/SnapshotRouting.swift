@@ -168,7 +168,7 @@ extension SnapshotRouting: RoutingSource {
         return sources
     }
 
-    /// The scopes that an IPv4 source address may have been selected for.
+    /// The scopes for which the kernel may have selected an IPv4 source address.
     ///
     /// The kernel keeps the source with the nexthop. A nexthop object selects it for its own scope when it is added.
     /// After any address changes, the route that is used first selects it for its scope

@@ -27,7 +27,7 @@ struct BlockPool<Element: Sendable>: Sendable {
 
     /// Inserts an element before an index of a block, or at its end.
     ///
-    /// - Returns: The index at which the block begins now.
+    /// - Returns: The new index of the block.
     mutating func insert(_ element: Element, at index: Int, block: Range<Int>) -> UInt32 {
         let start = reserve(block.count + 1, filledWith: element)
         move(block.lowerBound..<index, to: start)
@@ -39,7 +39,7 @@ struct BlockPool<Element: Sendable>: Sendable {
 
     /// Removes an element of a block.
     ///
-    /// - Returns: The index at which the block begins now.
+    /// - Returns: The new index of the block.
     mutating func remove(at index: Int, block: Range<Int>) -> UInt32 {
         guard block.count > 1 else {
             release(block)

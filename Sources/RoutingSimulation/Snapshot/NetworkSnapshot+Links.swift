@@ -55,7 +55,7 @@ extension NetworkSnapshot {
 
     /// Marks the nexthops through an interface as dead and drops the routes that have no other.
     ///
-    /// With `force` routes of host scope are meant too: those to own addresses stay otherwise. A route through a
+    /// With `force`, also routes of host scope: otherwise those to own addresses stay. A route through a
     /// nexthop object goes with that.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
         func isConcerned(_ route: Route) -> Bool {

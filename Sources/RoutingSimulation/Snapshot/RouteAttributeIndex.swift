@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// Finds the attributes that a notification concerns without a look at all of them.
+/// Finds the attributes that a notification affects, without a search of all.
 struct RouteAttributeIndex: Sendable {
     /// What attributes can have in common.
     enum Trait: Hashable {
@@ -27,12 +27,12 @@ struct RouteAttributeIndex: Sendable {
         numbers[trait] ?? []
     }
 
-    /// Takes the attributes of a route in.
+    /// Adds the attributes of a route.
     mutating func insert(_ number: UInt32, _ route: Route) {
         Self.forEachTrait(of: route) { numbers[$0, default: []].insert(number) }
     }
 
-    /// Takes out what was taken in with the attributes of a route.
+    /// Removes the attributes of a route.
     mutating func remove(_ number: UInt32, _ route: Route) {
         Self.forEachTrait(of: route) { numbers.remove(number, at: $0) }
     }

@@ -13,9 +13,9 @@ struct RouteAttributePool: Sendable {
                 orderKey = route?.orderKey ?? 0
             }
         }
-        /// How the route takes a packet, where nothing else matters.
+        /// The match of a packet, where only the type and the single nexthop matter.
         private(set) var plainMatch: RouteMatch?
-        /// What the place of a route among those of its prefix depends on.
+        /// The order of a route among those of its prefix.
         private(set) var balances = false
         private(set) var orderKey: UInt64 = 0
         var uses = 0
@@ -28,7 +28,7 @@ struct RouteAttributePool: Sendable {
     private var free: [UInt32] = []
     /// The numbers by ``Route/identityHash``.
     private var identities: [Int: Set<UInt32>] = [:]
-    /// Which numbers a notification concerns.
+    /// The numbers that a notification affects.
     private(set) var index = RouteAttributeIndex()
 
     /// The attributes of a number.
@@ -39,7 +39,7 @@ struct RouteAttributePool: Sendable {
         return route
     }
 
-    /// How attributes take a packet, where nothing but their type and only nexthop matters.
+    /// The match of a packet, where only the type and the single nexthop matter.
     func plainMatch(_ number: UInt32) -> RouteMatch? {
         slots[Int(number)].plainMatch
     }
@@ -50,7 +50,7 @@ struct RouteAttributePool: Sendable {
     /// The ``Route/orderKey`` of attributes.
     func orderKey(_ number: UInt32) -> UInt64 { slots[Int(number)].orderKey }
 
-    /// The sources that routes with these attributes are for.
+    /// The source prefix of routes with these attributes.
     func source(_ number: UInt32) -> IPPrefix? { slots[Int(number)].route?.source }
 
     /// The destination of all routes with these attributes; `nil` for several.
@@ -59,7 +59,7 @@ struct RouteAttributePool: Sendable {
     /// Whether attributes are used more than once.
     func isShared(_ number: UInt32) -> Bool { slots[Int(number)].uses > 1 }
 
-    /// The attributes that can be those of the same route in whatever state it is.
+    /// The attributes that the same route can have in another state.
     func candidates(like route: Route) -> RouteCandidates {
         RouteCandidates(identities[route.identityHash] ?? [])
     }
@@ -69,7 +69,7 @@ struct RouteAttributePool: Sendable {
         slots.indices.filter { slots[$0].route != nil }.map(UInt32.init)
     }
 
-    /// Takes a use of a route's attributes.
+    /// Counts one more route with these attributes.
     mutating func retain(_ route: Route) -> UInt32 {
         let attributes = RouteAttributes(route)
         if let number = numbers[attributes] {
@@ -88,7 +88,7 @@ struct RouteAttributePool: Sendable {
         return number
     }
 
-    /// Gives a use back.
+    /// Counts one route less; attributes without a route are removed.
     mutating func release(_ number: UInt32) {
         slots[Int(number)].uses -= 1
         guard slots[Int(number)].uses == 0 else { return }
@@ -100,10 +100,10 @@ struct RouteAttributePool: Sendable {
     /// Changes attributes in place, for all routes that use them.
     ///
     /// - Parameters:
-    ///   - concerned: The numbers to look at, all of them in use.
+    ///   - affected: The numbers to look at, all of them in use.
     ///   - change: Changes what it is given, or not.
-    mutating func update(_ concerned: Set<UInt32>, _ change: (inout Route) -> Void) {
-        for number in concerned.sorted() {
+    mutating func update(_ affected: Set<UInt32>, _ change: (inout Route) -> Void) {
+        for number in affected.sorted() {
             let before = self[number]
             var route = before
             change(&route)
@@ -118,7 +118,7 @@ struct RouteAttributePool: Sendable {
         }
     }
 
-    /// Makes a number stand for other attributes than these, or none.
+    /// Removes a number from the lists of the attributes that it stood for.
     private mutating func forget(_ number: UInt32, _ route: Route) {
         let attributes = RouteAttributes(route)
         if numbers[attributes] == number { numbers[attributes] = nil }
@@ -141,7 +141,7 @@ struct RouteAttributes: Hashable, Sendable {
 }
 
 extension Route {
-    /// A hash of what sets routes of a prefix apart, in whatever state they are.
+    /// A hash of the attributes that set routes of a prefix apart, without their state.
     ///
     /// Those of IPv4 can differ in more, such as the preferred source alone.
     fileprivate var identityHash: Int {

@@ -19,10 +19,10 @@ enum RouteCandidates {
         if case .one(number) = self { true } else { false }
     }
 
-    /// The index of the first entry with attributes that are meant.
+    /// The index of the first entry whose attributes satisfy a condition.
     func first(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
         if case .several(let numbers) = self, numbers.count <= Self.fewCount {
-            // Mostly none of them is meant, and the entries need no look.
+            // Usually none of them does, and the entries need not be searched.
             let meant = numbers.filter(isMeant)
             return meant.isEmpty ? nil : entries.firstIndex { meant.contains($0.attributes) }
         }
@@ -32,7 +32,7 @@ enum RouteCandidates {
     /// As many attributes as can be looked at for each route.
     private static let fewCount = 256
 
-    /// The index of the last entry with attributes that are meant.
+    /// The index of the last entry whose attributes satisfy a condition.
     func last(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
         isNone ? nil : entries.lastIndex { contains($0.attributes) && isMeant($0.attributes) }
     }

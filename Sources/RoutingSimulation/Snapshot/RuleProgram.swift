@@ -4,7 +4,7 @@ internal import RoutingModel
 
 /// A summary of the rules and tables of a snapshot, for hosts whose rules are the initial ones.
 struct RuleProgram: Sendable {
-    /// Whether the IPv4 rules are the three that every network namespace starts with.
+    /// Whether the IPv4 rules are the initial three of a network namespace.
     fileprivate(set) var hasPlainIPv4 = false
     /// Whether one or both of the initial IPv6 rules were removed, and it is unknown whether one was ever added.
     fileprivate(set) var lacksIPv6Rules = false

@@ -54,7 +54,7 @@ struct DoctorFindings {
             lookup: medianLookup(),
             wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count },
             processes: .current,
-            // Longer than one that hangs is waited for.
+            // Longer than the wait for a manager that hangs.
             managers: HostManagers(waitingAtMost: .seconds(10)).states
         )
     }

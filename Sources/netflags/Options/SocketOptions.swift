@@ -78,7 +78,7 @@ struct SocketOptions: ParsableArguments {
 }
 
 extension ReachabilityOptions {
-    /// Throws for a protocol that only a recording can answer for.
+    /// Throws for a protocol that only a query of a recording can have.
     func checkProtocol(isReplay: Bool) throws(UsageError) {
         guard let ipProtocol, !isReplay, !SocketText.protocols.contains(ipProtocol) else { return }
         throw UsageError("the kernel answers for tcp, udp and icmp only: give one of them, or --replay")

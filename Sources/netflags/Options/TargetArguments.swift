@@ -23,7 +23,7 @@ struct RecordedTargets: ParsableArguments {
             "An address, address%interface, or default (the default path).", valueName: "target"))
     var targets: [String] = []
 
-    /// Parses the targets, of which there is at least one.
+    /// Parses the targets: at least one.
     func parsed(_ options: ReachabilityOptions) throws(UsageError) -> [NamedTarget] {
         guard !targets.isEmpty else {
             throw UsageError("no target: give an address, or default for the default path")
@@ -55,7 +55,7 @@ struct ResolutionOptions: ParsableArguments {
 }
 
 extension TargetQuery {
-    /// The targets of `watch` and `wait`, of which there is at least one.
+    /// The targets of `watch` and `wait`: at least one.
     init(_ operands: TargetArguments, _ socket: SocketOptions, isReplay: Bool = false) throws(UsageError) {
         guard !operands.targets.isEmpty else { throw .noTargets }
         self.init(targets: operands.targets, options: try socket.options(isReplay: isReplay))

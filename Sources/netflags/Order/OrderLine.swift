@@ -35,8 +35,8 @@ extension OrderLine {
             table.add(line.address?.description ?? "-")
             if showsTarget { table.add(line.isAddress ? "-" : line.target) }
             table.add((entry?.flags ?? []).letters)
-            let (verdict, colour) = line.verdict
-            table.add(verdict, in: colour)
+            let (state, colour) = line.state
+            table.add(state, in: colour)
             table.add(entry?.interface?.name ?? "-")
             table.add(entry?.sourceAddress?.description ?? "-")
             table.add(entry?.rule?.description ?? "-")
@@ -49,7 +49,7 @@ extension OrderLine {
     /// Whether the target is the address.
     private var isAddress: Bool { target == address?.description }
 
-    private var verdict: (String, Colour) {
+    private var state: (String, Colour) {
         error != nil ? ("?", .magenta) : entry?.rank != nil ? ("yes", .green) : ("no", .red)
     }
 

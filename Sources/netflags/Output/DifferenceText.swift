@@ -129,8 +129,8 @@ struct DifferenceText {
         guard let key = change.latest?.key else { return "" }
         let state = change.new.map(\.state)
         let answers = state.map { !$0.isDisjoint(with: .valid) } ?? false
-        let verdict = state == nil ? "was forgotten" : answers ? "answers" : "does not answer"
-        return "the neighbour \(key.address) on \(name(key.interfaceIndex)) \(verdict)"
+        let event = state == nil ? "was forgotten" : answers ? "answers" : "does not answer"
+        return "the neighbour \(key.address) on \(name(key.interfaceIndex)) \(event)"
     }
 
     // MARK: Routes

@@ -32,8 +32,8 @@ struct TextFormat: LineFormat {
         lineWidth = output.terminalWidth
         let time = isTimed ? Recording.Time.now.description(forWidth: lineWidth).utf8.count + 2 : 0
         // The letters, the word and two gaps, and the rest: 80 columns hold the longest IPv6 address after a time.
-        let (verdict, rest) = (19, 7)
-        targetLimit = lineWidth.map { max(8, $0 - time - verdict - rest) } ?? .max
+        let (flags, rest) = (19, 7)
+        targetLimit = lineWidth.map { max(8, $0 - time - flags - rest) } ?? .max
         let target = query.targets.filter { $0 != "-" }.map(\.columns).max() ?? 0
         table = TextTable(
             (isTimed ? ["TIME"] : []) + ["TARGET", ReachabilityFlags.heading, "UP"]

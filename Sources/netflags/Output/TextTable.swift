@@ -65,7 +65,7 @@ struct TextTable {
         rows.append((cells.count, text.bytes.count, isWhole))
     }
 
-    /// The least columns in which the last cell is wrapped where it stands.
+    /// The fewest columns for a last cell that is wrapped in its column.
     private static let narrowestCell = 24
     /// The columns before a last cell on lines of its own.
     private static let margin = 6

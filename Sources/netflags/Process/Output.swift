@@ -4,7 +4,7 @@ import Glibc
 import NetlinkRecording
 import SystemSupport
 
-/// A descriptor that finished text is written to.
+/// A descriptor to which finished text is written.
 struct Output {
     let descriptor: Int32
 

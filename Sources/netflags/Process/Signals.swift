@@ -14,7 +14,7 @@ enum Signals {
     /// A signal handler may only use lock-free atomics and functions that are safe in handlers, such as write(2).
     private static let writeEnd = Atomic<Int32>(-1)
 
-    /// Lets a signal end the process at once, whatever its threads wait for.
+    /// Lets a signal end the process at once, even while its threads wait.
     ///
     /// The process ends by the signal, so that a shell sees an interrupted command and ends its loop. PID 1 of a
     /// container has no default action: there the exit status is 128 and the number.

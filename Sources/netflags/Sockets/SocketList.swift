@@ -60,7 +60,7 @@ struct SocketList {
     let source: NetworkSource
     /// The process whose sockets are listed; `nil` for all.
     var pid: Int32?
-    /// Whether the processes are looked for.
+    /// Whether to find the processes.
     var namesProcesses = true
 
     /// Lists the sockets, some at a time.
@@ -105,7 +105,7 @@ struct SocketList {
         multipath.connections.forEach(add)
         if failure == nil { takeBatch() }
         if let failure { throw failure }
-        // A process can have sockets of a namespace that it is not in.
+        // A process can have sockets of another network namespace.
         if let pid, !isAnyListed { try RunningProcess.checkNamespace(of: pid) }
     }
 

@@ -5,7 +5,7 @@ import NetlinkReachability
 import NetlinkRoute
 import SystemSupport
 
-/// Evaluates sockets, those together that differ in nothing that the rules of this host look at.
+/// Evaluates sockets; those that the rules of this host do not tell apart share an evaluation.
 ///
 /// A server has thousands of sockets to the same few addresses. Where no rule looks at ports, one answer is that of all
 /// of them.

@@ -19,7 +19,7 @@ struct Timeline: Hashable {
         case unreachable
     }
 
-    /// A time in which the answer about a target stays the same.
+    /// An interval with one answer about a target.
     struct Interval: Hashable {
         var start: Recording.Time
         var end: Recording.Time
@@ -70,7 +70,7 @@ struct Timeline: Hashable {
             return "\(tenths / 10).\(tenths % 10)%"
         }
 
-        /// The times in which packets could not leave, each with all its reasons.
+        /// The intervals without a path for packets, each with all its reasons.
         ///
         /// A loss begins where packets could leave before, or where the lane begins; a change of the reason belongs to
         /// the same loss.

@@ -72,7 +72,7 @@ struct TimelineTotal: CursorLine {
 // MARK: - Metrics
 
 extension TimelineTotals {
-    /// The place of the recording among the targets, of which none has this name.
+    /// The key for the recording itself: no target has this name.
     private static let recording = "-"
 
     private static let metrics: [MetricsText.Metric] = [

@@ -93,7 +93,8 @@ final class TargetWatcher {
         queue.sync {}
     }
 
-    /// Waits until a descriptor is ready, a result ends the run, or time is over, and observes again what failed.
+    /// Waits until a descriptor is ready, a result ends the run, or the time limit is reached, and observes again what
+    /// failed.
     ///
     /// - Parameters:
     ///   - descriptors: What to wait for, with the events of poll(2).

@@ -30,7 +30,7 @@ final class WatchLines: Sendable {
     /// - Parameters:
     ///   - query: The targets, and how their lines are written.
     ///   - settings: How the run ends and what it starts.
-    ///   - events: The events, of which lines that are explained name the one that changed the result; `nil` for a
+    ///   - events: The events: an explained line names the one that changed the result; `nil` for a
     ///     replay, whose changes have theirs.
     init(_ query: TargetQuery, _ settings: Settings, _ events: WatchedEvents? = nil) {
         self.settings = settings

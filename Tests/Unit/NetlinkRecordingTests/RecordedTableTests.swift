@@ -13,7 +13,7 @@ struct RecordedTableTests {
         var table = RecordedTable(.nexthops)
         let isAccepted = table.accepts(refusal: EOPNOTSUPP)
         #expect(isAccepted)
-        #expect(table.state == .settled && table.count == 0)
+        #expect(table.state == .consistent && table.count == 0)
     }
 
     @Test(arguments: [EOPNOTSUPP, EAFNOSUPPORT]) func `a table of a family that the kernel lacks is missing`(

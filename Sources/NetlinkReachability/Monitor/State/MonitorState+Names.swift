@@ -83,7 +83,7 @@ extension MonitorState.Names {
         return true
     }
 
-    /// Whether an observation has a name of which nothing is known yet.
+    /// Whether the name of an observation has no result yet.
     func isUnresolved(_ id: MonitorState.ID) -> Bool {
         !entries.isEmpty && entries[id].map { $0.resolution == nil && $0.error == nil } ?? false
     }

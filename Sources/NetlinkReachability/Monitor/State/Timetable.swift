@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Instants at which observations are due, one for each.
+/// The instants at which observations are due, one for each observation.
 struct Timetable: Sendable {
     private var times: [MonitorState.ID: MonitorInstant] = [:]
     /// Not later than the earliest instant; `nil` if there are none.

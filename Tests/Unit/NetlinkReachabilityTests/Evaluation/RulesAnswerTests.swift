@@ -9,9 +9,9 @@ import Testing
 struct RulesAnswerTests {
     @Test(arguments: [RouteType.local, .anycast]) func `own and anycast addresses are R l d`(type: RouteType)
     {
-        let verdict = judge(.via(1, type: type), .loopback)
-        #expect(verdict.flags == own)
-        #expect(verdict.reason.kind == (type == .local ? .localAddress : .anycastAddress))
+        let judgement = judge(.via(1, type: type), .loopback)
+        #expect(judgement.flags == own)
+        #expect(judgement.reason.kind == (type == .local ? .localAddress : .anycastAddress))
     }
 
     @Test(
@@ -51,9 +51,9 @@ struct RulesAnswerTests {
         ]
     )
     func `through a gateway the target is only R`(nexthop: Nexthop) {
-        let verdict = judge(.nexthops([nexthop]), .eth0)
-        #expect(verdict.flags == .reachable)
-        #expect(verdict.reason.kind == .gateway)
+        let judgement = judge(.nexthops([nexthop]), .eth0)
+        #expect(judgement.flags == .reachable)
+        #expect(judgement.reason.kind == .gateway)
     }
 
     @Test(arguments: [RouteType.broadcast, .multicast]) func `the type decides before the gateway`(
@@ -72,9 +72,9 @@ struct RulesAnswerTests {
         ] as [(RouteType, ReachabilityReason.Kind)]
     )
     func `routes that send nothing are 0`(type: RouteType, kind: ReachabilityReason.Kind) {
-        let verdict = judge(.via(2, type: type), .eth0)
-        #expect(verdict.flags.isEmpty)
-        #expect(verdict.reason.kind == kind)
+        let judgement = judge(.via(2, type: type), .eth0)
+        #expect(judgement.flags.isEmpty)
+        #expect(judgement.reason.kind == kind)
     }
 
     @Test(
@@ -84,17 +84,17 @@ struct RulesAnswerTests {
         ] as [(RouteRejection, ReachabilityReason.Kind)]
     )
     func `the kernel's refusals are 0`(rejection: RouteRejection, kind: ReachabilityReason.Kind) {
-        let verdict = judge(.rejected(rejection))
-        #expect(verdict.flags.isEmpty)
-        #expect(verdict.reason.kind == kind)
-        #expect(verdict.answer == .rejected(rejection))
+        let judgement = judge(.rejected(rejection))
+        #expect(judgement.flags.isEmpty)
+        #expect(judgement.reason.kind == kind)
+        #expect(judgement.answer == .rejected(rejection))
     }
 
     @Test(arguments: [RouteRejection.unreachable, .noRoute])
     func `a bound question without a route is 0 and names the interface`(rejection: RouteRejection) {
-        let verdict = judge(.rejected(rejection), bound: "eth7")
-        #expect(verdict.flags.isEmpty)
-        #expect(verdict.reason == ReachabilityReason(.noRouteOutOfInterface, "eth7"))
+        let judgement = judge(.rejected(rejection), bound: "eth7")
+        #expect(judgement.flags.isEmpty)
+        #expect(judgement.reason == ReachabilityReason(.noRouteOutOfInterface, "eth7"))
     }
 
     @Test(arguments: [RouteRejection.prohibited, .blackhole]) func `a bound question keeps a clear refusal`(
@@ -110,9 +110,9 @@ struct RulesAnswerTests {
     )
     func `the default path counts only with a unicast answer`(type: RouteType) throws {
         let probe = try #require(Candidate.defaultPath(.v4).first)
-        let verdict = judge(.via(2, type: type), about: probe, .eth0)
-        #expect(verdict.flags.isEmpty)
-        #expect(verdict.reason.kind == .noDefaultRoute)
+        let judgement = judge(.via(2, type: type), about: probe, .eth0)
+        #expect(judgement.flags.isEmpty)
+        #expect(judgement.reason.kind == .noDefaultRoute)
     }
 
     @Test func `a default path with a unicast answer is evaluated like an address`() throws {
@@ -123,9 +123,9 @@ struct RulesAnswerTests {
     }
 
     @Test func `a unicast route without a nexthop gives no flags`() {
-        let verdict = judge(Route(destination: .allV4), .eth0)
-        #expect(verdict.flags.isEmpty)
-        #expect(verdict.reason.kind == .interfaceGone)
+        let judgement = judge(Route(destination: .allV4), .eth0)
+        #expect(judgement.flags.isEmpty)
+        #expect(judgement.reason.kind == .interfaceGone)
     }
 
     // Section 1: Apple's "is there a local Wi-Fi".

@@ -4,7 +4,7 @@ import NetlinkReachability
 import RoutingModel
 import Testing
 
-/// Packets that their route puts into others: what the rules make of the inner and the outer verdict.
+/// Packets that their route puts into others: what the rules make of the inner and the outer judgement.
 struct RulesEncapsulationTests {
     private static let routed = judge(.route(.via(3, gateway: gateway)), [.eth1])
     private static let onLink = judge(.route(.via(3)), [.eth1])
@@ -30,11 +30,11 @@ struct RulesEncapsulationTests {
         _ interface: UInt32?
     ) {
         let destination = outer == nil ? nil : IPAddress(203, 0, 113, 77)
-        let verdict = ReachabilityRules.judge(
-            inner.verdict, inside: outer, Encapsulation(kind, to: destination))
-        #expect(verdict.flags == flags)
-        #expect(verdict.kind == reason)
-        #expect(verdict.nexthop?.interfaceIndex == interface)
+        let judgement = ReachabilityRules.judge(
+            inner.judgement, inside: outer, Encapsulation(kind, to: destination))
+        #expect(judgement.flags == flags)
+        #expect(judgement.kind == reason)
+        #expect(judgement.nexthop?.interfaceIndex == interface)
     }
 
     private static let unplugged = inner(.via(2), .eth0.with { $0.carrier = false })

@@ -32,20 +32,20 @@ struct RulesMultipathTests {
     }
 
     @Test func `the order of the nexthops never matters`() {
-        let verdicts = Self.permutations(Self.nexthops).map { judge(.route(.nexthops($0)), Self.all) }
-        #expect(verdicts.count == 720)
-        #expect(Set(verdicts.map(\.flags)) == [direct])
-        #expect(Set(verdicts.map(\.reason)) == [ReachabilityReason(.onLink, "eth0")])
-        #expect(Set(verdicts.map(\.nexthop)) == [Nexthop(interfaceIndex: 2)])
+        let judgements = Self.permutations(Self.nexthops).map { judge(.route(.nexthops($0)), Self.all) }
+        #expect(judgements.count == 720)
+        #expect(Set(judgements.map(\.flags)) == [direct])
+        #expect(Set(judgements.map(\.reason)) == [ReachabilityReason(.onLink, "eth0")])
+        #expect(Set(judgements.map(\.nexthop)) == [Nexthop(interfaceIndex: 2)])
     }
 
     @Test func `the order of every subset of nexthops never matters`() {
         for choice in 1..<(1 << Self.nexthops.count) {
             let subset = Self.nexthops.indices.filter { choice >> $0 & 1 == 1 }.map { Self.nexthops[$0] }
-            let verdicts = [subset, subset.reversed()].map { judge(.route(.nexthops($0)), Self.all) }
-            #expect(verdicts[0].flags == verdicts[1].flags)
-            #expect(verdicts[0].reason == verdicts[1].reason)
-            #expect(verdicts[0].nexthop == verdicts[1].nexthop)
+            let judgements = [subset, subset.reversed()].map { judge(.route(.nexthops($0)), Self.all) }
+            #expect(judgements[0].flags == judgements[1].flags)
+            #expect(judgements[0].reason == judgements[1].reason)
+            #expect(judgements[0].nexthop == judgements[1].nexthop)
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetlinkReachability
 
-// Short ways to write interfaces, routes and verdicts.
+// Short ways to write interfaces, routes and judgements.
 
 /// Reads an address that the test itself wrote.
 func address(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> IPAddress {
@@ -131,12 +131,12 @@ func judge(
     var packet = RouteQuery(
         destination: candidate.destination, outputInterface: bound == nil ? 0 : 1, source: source)
     packet.ipProtocol = ipProtocol
-    let verdict = ReachabilityRules.judge(answer, of: candidate, packet) { index in
+    let judgement = ReachabilityRules.judge(answer, of: candidate, packet) { index in
         interfaces.first { $0.link.index == index }?.traits
     }
-    let facts = interfaces.first { $0.link.index == verdict.nexthop?.interfaceIndex }
+    let facts = interfaces.first { $0.link.index == judgement.nexthop?.interfaceIndex }
     return Evaluation(
-        verdict, facts,
+        judgement, facts,
         Evaluation.Basis(candidate: candidate, query: packet, boundInterface: bound, answer: answer))
 }
 
