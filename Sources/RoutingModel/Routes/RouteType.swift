@@ -71,6 +71,4 @@ package struct RouteScope: RawRepresentable, Hashable, Sendable {
     package static let link = RouteScope(rawValue: 253)
     /// On this host.
     package static let host = RouteScope(rawValue: 254)
-    /// Nowhere.
-    package static let nowhere = RouteScope(rawValue: 255)
 }

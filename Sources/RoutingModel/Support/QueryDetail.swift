@@ -10,7 +10,4 @@ package enum QueryDetail: Hashable, Sendable, CaseIterable {
     case source
     /// Also the table's entry, and every candidate of the target.
     case full
-
-    /// Whether the source address is found out.
-    package var hasSource: Bool { self == .source || self == .full }
 }

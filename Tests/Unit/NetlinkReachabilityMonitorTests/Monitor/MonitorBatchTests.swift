@@ -10,18 +10,18 @@ import Testing
 
 @testable import NetlinkReachability
 
-/// Records the rounds that are asked.
+/// Records the batches that are asked.
 ///
 /// Even addresses have a route through an interface, and odd ones have none. A question about 10.0.0.5 fails.
-private final class RoundRecorder: RoutingSource {
-    let rounds = Locked<[[IPAddress]]>([])
+private final class BatchRecorder: RoutingSource {
+    let batches = Locked<[[IPAddress]]>([])
     let interfaces = Locked(0)
     /// The errno of every question from now on; 0 for none.
     let failure = Locked<Int32>(0)
 
     func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
         let asked = lookups[first...].map(\.query.destination)
-        rounds.withLock { $0.append(asked) }
+        batches.withLock { $0.append(asked) }
         lookups.answer(from: first) { (query) throws(ReachabilityError) in
             try answer(query.destination.low)
         }
@@ -48,9 +48,9 @@ private final class RoundRecorder: RoutingSource {
     func addresses() -> [InterfaceAddress] { [] }
 }
 
-/// How questions share rounds.
+/// How queries share batches.
 struct MonitorBatchTests {
-    private let routing = RoundRecorder()
+    private let routing = BatchRecorder()
     private let feeds = SimulatedFeeds()
 
     private static func address(_ number: Int) -> IPAddress {
@@ -63,25 +63,35 @@ struct MonitorBatchTests {
         )
     }
 
-    @Test func `a burst asks about many targets in a batch, and every target has its own answer`()
-        async throws
-    {
-        let source = NetworkSource(
+    private func source() -> NetworkSource {
+        NetworkSource(
             routing: routing,
             resolver: ScriptedResolver(),
             clock: ManualMonitorClock(ManualClock()),
             changes: { [feeds] () throws(ReachabilityError) in try feeds.open() }
         )
+    }
+
+    /// Observes 600 addresses, and forgets the batches of their first evaluation.
+    private func observation(_ source: NetworkSource) async throws -> NetworkObservation<ReachabilityFlags> {
         let queries = (10..<610).map { NetworkQuery.flags(of: .address(Self.address($0))) }
         let observation = try source.observe(queries, on: .onMonitorThread) { _, _ in }
         await source.monitor.settle()
-        routing.rounds.withLock { $0 = [] }
+        routing.batches.withLock { $0 = [] }
+        return observation
+    }
+
+    @Test func `a burst asks about many targets in a batch, and every target has its own answer`()
+        async throws
+    {
+        let source = source()
+        let observation = try await observation(source)
         feeds.notify([.rule])
         await source.monitor.settle()
-        let rounds = routing.rounds.withLock { $0 }
-        #expect(rounds.allSatisfy { Set($0).count <= EvaluationBatch.limit })
-        #expect(rounds.count < 10)
-        #expect(Set(rounds.joined()).count == 600)
+        let batches = routing.batches.withLock { $0 }
+        #expect(batches.allSatisfy { Set($0).count <= EvaluationBatch.limit })
+        #expect(batches.count < 10)
+        #expect(Set(batches.joined()).count == 600)
         let expected: [ReachabilityFlags?] = (10..<610).map {
             $0.isMultiple(of: 2) ? [.reachable, .isDirect] : []
         }
@@ -90,20 +100,12 @@ struct MonitorBatchTests {
     }
 
     @Test func `a kernel that does not answer is asked for one batch of a burst`() async throws {
-        let source = NetworkSource(
-            routing: routing,
-            resolver: ScriptedResolver(),
-            clock: ManualMonitorClock(ManualClock()),
-            changes: { [feeds] () throws(ReachabilityError) in try feeds.open() }
-        )
-        let queries = (10..<610).map { NetworkQuery.flags(of: .address(Self.address($0))) }
-        let observation = try source.observe(queries, on: .onMonitorThread) { _, _ in }
-        await source.monitor.settle()
-        routing.rounds.withLock { $0 = [] }
+        let source = source()
+        let observation = try await observation(source)
         routing.failure.withLock { $0 = ETIMEDOUT }
         feeds.notify([.rule])
         await source.monitor.settle()
-        #expect(routing.rounds.withLock { $0.map { Set($0).count } } == [128])
+        #expect(routing.batches.withLock { $0.map { Set($0).count } } == [128])
         observation.cancel()
     }
 
