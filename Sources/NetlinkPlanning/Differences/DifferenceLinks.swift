@@ -87,7 +87,7 @@ struct DifferenceLinks {
         case .link(let change):
             guard let link = change.latest else { return }
             let masters = Set([change.old?.master, change.new?.master].compactMap(\.self))
-            let concerned = differences.indices.filter { other in
+            let affected = differences.indices.filter { other in
                 if case .link(let link) = differences[other], let number = link.latest?.index,
                     masters.contains(number)
                 {
@@ -96,15 +96,15 @@ struct DifferenceLinks {
                 return interfaces[other].contains(link.index)
             }
             tryOut(
-                index, change, (concerned, concerned), { .link(LinkReport($0)) },
+                index, change, (affected, affected), { .link(LinkReport($0)) },
                 { .removedLink(index: $0.index) })
-            for other in concerned where other != index && follows(differences[other], change) {
+            for other in affected where other != index && follows(differences[other], change) {
                 effects[index].insert(other)
             }
         case .address(let change):
             guard let address = change.latest else { return }
-            let concerned = (concerned(by: address, in: old), concerned(by: address, in: new))
-            tryOut(index, change, concerned, { .address($0) }, { .removedAddress($0) })
+            let affected = (affected(by: address, in: old), affected(by: address, in: new))
+            tryOut(index, change, affected, { .address($0) }, { .removedAddress($0) })
             for other in differences.indices where follows(differences[other], address) {
                 effects[index].insert(other)
             }
@@ -112,8 +112,8 @@ struct DifferenceLinks {
             guard let id = change.latest?.id else { return }
             let groups = old.groups(ofNexthop: id).union(new.groups(ofNexthop: id))
             let objects = groups.union([id])
-            let concerned = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
-            tryOut(index, change, (concerned, concerned), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
+            let affected = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
+            tryOut(index, change, (affected, affected), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
         case .settings(let change):
             let (done, undone) = (change.new?.changes ?? [], change.old?.changes ?? [])
             let all = routes { _ in true }
@@ -132,7 +132,7 @@ struct DifferenceLinks {
 
     /// What an IPv4 address can take with it: what prefers it as the source, and everything on its interface where no
     /// other address is left there.
-    private func concerned(by address: InterfaceAddress, in state: NetworkSnapshot) -> [Int] {
+    private func affected(by address: InterfaceAddress, in state: NetworkSnapshot) -> [Int] {
         guard address.address.family == .v4 else { return [] }
         let preferring = routes { $0.preferredSource == address.address }
         let others = state.addresses(ofInterface: address.interfaceIndex, family: .v4)
@@ -140,36 +140,36 @@ struct DifferenceLinks {
         return preferring + interfaces.indices.filter { interfaces[$0].contains(address.interfaceIndex) }
     }
 
-    /// Tries out that a value is added, removed or replaced, and what becomes of the concerned ones in either state.
+    /// Tries out that a value is added, removed or replaced, and what becomes of the affected ones in either state.
     private mutating func tryOut<Value>(
         _ index: Int,
         _ change: NetworkDifference.Change<Value>,
-        _ concerned: (old: [Int], new: [Int]),
+        _ affected: (old: [Int], new: [Int]),
         _ added: (Value) -> NetworkChange,
         _ removed: (Value) -> NetworkChange
     ) {
         guard let done = change.new.map(added) ?? change.old.map(removed),
             let undone = change.old.map(added) ?? change.new.map(removed)
         else { return }
-        tryOut(index, concerned, done: [done], undone: [undone])
+        tryOut(index, affected, done: [done], undone: [undone])
     }
 
     /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
     private mutating func tryOut(
         _ index: Int,
-        _ concerned: (old: [Int], new: [Int]),
+        _ affected: (old: [Int], new: [Int]),
         done: [NetworkChange],
         undone: [NetworkChange]
     ) {
         func others(_ indices: [Int]) -> [Int] { indices.filter { $0 != index } }
-        effects[index].formUnion(outcome(of: done, others(concerned.old), backwards: false))
-        dependents[index].formUnion(outcome(of: undone, others(concerned.new), backwards: true))
+        effects[index].formUnion(outcome(of: done, others(affected.old), backwards: false))
+        dependents[index].formUnion(outcome(of: undone, others(affected.new), backwards: true))
     }
 
     /// The differences that some changes make of the older state; backwards, those that they take from the newer one.
-    private func outcome(of changes: [NetworkChange], _ concerned: [Int], backwards: Bool) -> Set<Int> {
+    private func outcome(of changes: [NetworkChange], _ affected: [Int], backwards: Bool) -> Set<Int> {
         // What is not there before a change does not go with it.
-        let present = concerned.filter { differences[$0].kind != (backwards ? .removed : .added) }
+        let present = affected.filter { differences[$0].kind != (backwards ? .removed : .added) }
         guard !present.isEmpty else { return [] }
         let routes = present.compactMap { differences[$0].route?.ends(backwards).0 }
         var state = (backwards ? new : old).holding(routes)

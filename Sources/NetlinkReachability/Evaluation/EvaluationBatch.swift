@@ -5,8 +5,8 @@ internal import RoutingModel
 /// A batch of evaluations: targets go in, are looked up together, and come out with flags and reasons.
 ///
 /// Every query is in a batch: that of a handle in a batch of one; those of a burst of the monitor, of a list of
-/// addresses or of a path in a batch of several. ``CandidateLookup`` plans what to ask about an address, ``LookupBatch`` asks, and
-/// ``ReachabilityRules`` evaluate the answers.
+/// addresses or of a path in a batch of several. ``CandidateLookup`` plans what to ask about an address,
+/// ``LookupBatch`` asks, and ``ReachabilityRules`` evaluate the answers.
 struct EvaluationBatch: ~Copyable {
     /// The most targets that share a batch: more would take memory, and gain no time.
     static let limit = 256

@@ -3,7 +3,7 @@
 /// Failures of the kernel under a simulated network, which last until a test resets them.
 ///
 /// ```swift
-/// network.change { $0.failures.questions = .notPermitted }
+/// network.change { $0.failures.queries = .notPermitted }
 /// ```
 ///
 /// Single failures are methods of ``SimulatedNetwork``, such as ``SimulatedNetwork/loseNotifications()``.
@@ -31,7 +31,7 @@ public struct SimulatedFailures: Hashable, Sendable {
     }
 
     /// The error of every query; `nil` when queries are answered.
-    public var questions: Failure?
+    public var queries: Failure?
     /// The error of a monitor that opens its notification socket; `nil` when that succeeds.
     ///
     /// A running monitor keeps its socket. The monitor starts with the first handle and ends with the last.

@@ -41,7 +41,7 @@ public final class SimulatedNetwork: Sendable {
 
         /// The tables that answer a query; throws when queries fail.
         mutating func tables(at now: ManualClock.Instant) throws(ReachabilityError) -> any RoutingSource {
-            if let failure = host.failures.questions { throw failure.error("ask for a route") }
+            if let failure = host.failures.queries { throw failure.error("ask for a route") }
             if let recorded { return recorded }
             host.moveOn(to: now)
             return host.routing

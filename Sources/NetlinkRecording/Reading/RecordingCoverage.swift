@@ -31,7 +31,7 @@ struct RecordingCoverage: Hashable, Sendable {
     }
 
     /// Notes a part of a dump.
-    mutating func took(_ message: NetlinkMessage) {
+    mutating func add(_ message: NetlinkMessage) {
         guard message.flags & RecordingFormat.isFiltered == 0, let table = DumpRequest.Table(of: message)
         else { return }
         var part = Table(table)

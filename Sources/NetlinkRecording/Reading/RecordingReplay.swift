@@ -250,7 +250,7 @@ package struct RecordingReplay: Sendable {
             state.routing.snapshot.apply(change)
             // A marked dump is one of all tables, and states which of them changed.
             if isDumped, !isInsideMarkedDump {
-                state.coverage.took(message)
+                state.coverage.add(message)
                 openParts += 1
             }
         case .ignored: break

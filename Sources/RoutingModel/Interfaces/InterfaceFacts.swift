@@ -142,8 +142,8 @@ extension InterfaceTraits {
         if link.isCellularKind || isCellularDevice { traits.insert(.isCellular) }
         if hasPlaceholderAddresses { traits.insert(.isNotDialled) }
         if link.isTunnel { traits.insert(.isTunnel) }
-        let isEthernetAllTheWay = link.isPlainEthernet && lowers.allSatisfy(\.isPlainEthernet)
-        if isEthernetAllTheWay, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
+        let isEthernetThroughout = link.isPlainEthernet && lowers.allSatisfy(\.isPlainEthernet)
+        if isEthernetThroughout, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
             traits.insert(.isLocalNetwork)
         }
         self = traits

@@ -6,7 +6,9 @@
 package struct Route: Hashable, Sendable {
     /// The prefix of the packets' destinations.
     package var destination: IPPrefix
-    /// The prefix of the packets' sources; `nil` for any. Only IPv6 has such routes (RFC 8043).
+    /// The prefix of the packets' sources; `nil` for any.
+    ///
+    /// Only IPv6 has such routes (RFC 8043).
     package var source: IPPrefix?
     /// What happens to the packets.
     package var type: RouteType

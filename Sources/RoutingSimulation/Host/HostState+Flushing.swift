@@ -10,10 +10,10 @@ extension HostState {
         let all = index.map { index in
             IPAddress.Family.allCases.flatMap { snapshot.addresses(ofInterface: index, family: $0) }
         }
-        let meant = (all ?? snapshot.addresses).filter(flush.takes)
+        let matching = (all ?? snapshot.addresses).filter(flush.takes)
         // A secondary address that goes first is promoted by none: those that the filter leaves decide about the rest.
-        for address in meant.filter({ !$0.isPrimary }) { remove(address) }
-        for address in meant where address.isPrimary { try checkedRemove(address) }
+        for address in matching.filter({ !$0.isPrimary }) { remove(address) }
+        for address in matching where address.isPrimary { try checkedRemove(address) }
     }
 
     mutating func flush(_ flush: HostChange.RouteFlush) throws(KernelRefusal) {
@@ -22,13 +22,13 @@ extension HostState {
         guard snapshot.routeTables.index(ofTable: table, flush.family) != nil else {
             throw .unknown("the table \(table) holds no route, and whether the kernel has it is not recorded")
         }
-        let meant = snapshot.routes(ofTable: table, flush.family).filter { flush.takes($0, index) }
+        let matching = snapshot.routes(ofTable: table, flush.family).filter { flush.takes($0, index) }
         // Flushing sends each route back as it was dumped, with the nexthop beside the object: `rtm_to_fib_config`.
-        guard flush.family == .v6 || meant.allSatisfy({ $0.nexthopID == 0 }) else {
+        guard flush.family == .v6 || matching.allSatisfy({ $0.nexthopID == 0 }) else {
             throw .unknown(
                 "the kernel refuses to flush IPv4 routes through nexthop objects: delete each of them")
         }
-        for route in meant { remove(route) }
+        for route in matching { remove(route) }
     }
 
     /// Removes the rules of a family but those of the priority 0.

@@ -31,7 +31,7 @@ extension SnapshotLookup {
             guard link.flags.contains(.up) else { return .rejected(.noRoute) }
             // These go out of the interface without a lookup.
             if destination.isLinkMulticastIPv4 || destination.isLimitedBroadcast {
-                return .rejected(madeUp)
+                return .rejected(rejectionWithoutEntry)
             }
         }
         return destination.isUnspecified ? .rejected(.unreachable) : nil
@@ -73,11 +73,11 @@ extension SnapshotLookup {
     /// Not so in a VRF.
     private func failure(_ rejection: RouteRejection) -> RouteRejection {
         let isOnLink = outputInterface != 0 && (query.destination.isMulticastIPv4 || vrf == nil)
-        return isOnLink ? madeUp : rejection
+        return isOnLink ? rejectionWithoutEntry : rejection
     }
 
     /// The rejection of a bound query that the kernel answers without a route.
-    private var madeUp: RouteRejection {
+    private var rejectionWithoutEntry: RouteRejection {
         keeps(query.source, out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
     }
 

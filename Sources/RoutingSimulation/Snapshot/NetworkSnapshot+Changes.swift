@@ -101,9 +101,9 @@ extension NetworkSnapshot {
 
     /// Updates the nexthops of the routes through a nexthop object.
     private mutating func refreshRoutes(throughNexthop id: UInt32) {
-        let concerned = pool.index[.naming(id)]
-        guard !concerned.isEmpty, let nexthops = nexthops(ofObject: id) else { return }
-        pool.update(concerned) { route in
+        let affected = pool.index[.naming(id)]
+        guard !affected.isEmpty, let nexthops = nexthops(ofObject: id) else { return }
+        pool.update(affected) { route in
             if !route.nexthops.isEmpty { route.nexthops = nexthops }
         }
     }

@@ -58,15 +58,15 @@ extension NetworkSnapshot {
     /// With `force`, also routes of host scope: otherwise those to own addresses stay. A route through a
     /// nexthop object goes with that.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
-        func isConcerned(_ route: Route) -> Bool {
+        func isAffected(_ route: Route) -> Bool {
             (force || route.scope != .host) && route.nexthopID == 0
         }
         pool.update(pool.index[.through(index, family)]) { route in
-            guard isConcerned(route) else { return }
+            guard isAffected(route) else { return }
             route.updateNexthops(index) { $0.formUnion([.dead, .linkDown]) }
         }
         // Also those that were dead before, without a carrier.
-        drop(pool.index[.through(index, family)].filter { pool[$0].isDead && isConcerned(pool[$0]) })
+        drop(pool.index[.through(index, family)].filter { pool[$0].isDead && isAffected(pool[$0]) })
     }
 
     /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.
@@ -76,9 +76,9 @@ extension NetworkSnapshot {
         for family in families where family == .v4 || link.hasCarrier(.v6) {
             guard link.hasCarrier(family) || !ignoresLinkdown(link, family) else { continue }
             let gone: NexthopFlags = link.hasCarrier(family) ? [.dead, .linkDown] : .dead
-            let concerned = pool.index[
+            let affected = pool.index[
                 gone == .dead ? .dead(link.index, family) : .marked(link.index, family)]
-            pool.update(concerned) { route in
+            pool.update(affected) { route in
                 route.updateNexthops(link.index) { $0.subtract(gone) }
             }
         }

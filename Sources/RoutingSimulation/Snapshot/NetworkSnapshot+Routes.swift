@@ -114,9 +114,9 @@ extension NetworkSnapshot {
         _ placement: RoutePlacement,
         _ peers: ArraySlice<RouteEntry>
     ) -> Place {
-        func first(where isMeant: (Bool) -> Bool) -> Int? {
+        func first(where isMatch: (Bool) -> Bool) -> Int? {
             peers.firstIndex {
-                pool.source($0.attributes) == route.source && isMeant(pool.balances($0.attributes))
+                pool.source($0.attributes) == route.source && isMatch(pool.balances($0.attributes))
             }
         }
         let balances = route.balances
@@ -147,12 +147,12 @@ extension NetworkSnapshot {
         as route: Route,
         _ attributes: UInt32,
         in peers: ArraySlice<RouteEntry>,
-        where isMeant: (Route) -> Bool
+        where isMatch: (Route) -> Bool
     ) -> Int? {
         let candidates = pool.candidates(like: route)
         // Attributes that nothing used before are those of no other entry.
         guard !candidates.isOnly(attributes) || pool.isShared(attributes) else { return nil }
-        return candidates.first(in: peers) { isMeant(pool[$0]) }
+        return candidates.first(in: peers) { isMatch(pool[$0]) }
     }
 
     // MARK: Removal

@@ -6,20 +6,20 @@ internal import RoutingModel
 
 extension NetworkSnapshot {
     mutating func apply(_ change: FamilySettings) {
-        let concerned: [Link]
+        let affected: [Link]
         switch change.place {
         case .newInterfaces: return
-        case .all: concerned = Array(links.values)
-        case .interface(let index): concerned = links[index].map { [$0] } ?? []
+        case .all: affected = Array(links.values)
+        case .interface(let index): affected = links[index].map { [$0] } ?? []
         }
-        let before = concerned.map { ignoresLinkdown($0, change.family) }
+        let before = affected.map { ignoresLinkdown($0, change.family) }
         if case .interface(let index) = change.place {
             links[index]?.settings.take(change)
         } else {
             settings.take(change)
             if change.ignoresLinkdown != nil { knownIgnoring.insert(change.family) }
         }
-        for (link, ignored) in zip(concerned, before) {
+        for (link, ignored) in zip(affected, before) {
             guard let link = links[link.index], ignoresLinkdown(link, change.family) != ignored else {
                 continue
             }
@@ -33,8 +33,8 @@ extension NetworkSnapshot {
     private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {
         guard link.flags.contains(.up), addressBook.hasAny(family, ofInterface: link.index) else { return }
         let isDead = ignoresLinkdown(link, family)
-        let concerned = pool.index[.marked(link.index, family)]
-        pool.update(concerned) { route in
+        let affected = pool.index[.marked(link.index, family)]
+        pool.update(affected) { route in
             route.updateNexthops(link.index) { flags in
                 guard flags.contains(.linkDown) else { return }
                 if isDead { flags.insert(.dead) } else { flags.remove(.dead) }

@@ -20,21 +20,21 @@ enum RouteCandidates {
     }
 
     /// The index of the first entry whose attributes satisfy a condition.
-    func first(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
+    func first(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
         if case .several(let numbers) = self, numbers.count <= Self.fewCount {
             // Usually none of them does, and the entries need not be searched.
-            let meant = numbers.filter(isMeant)
-            return meant.isEmpty ? nil : entries.firstIndex { meant.contains($0.attributes) }
+            let matching = numbers.filter(isMatch)
+            return matching.isEmpty ? nil : entries.firstIndex { matching.contains($0.attributes) }
         }
-        return entries.firstIndex { contains($0.attributes) && isMeant($0.attributes) }
+        return entries.firstIndex { contains($0.attributes) && isMatch($0.attributes) }
     }
 
     /// As many attributes as can be looked at for each route.
     private static let fewCount = 256
 
     /// The index of the last entry whose attributes satisfy a condition.
-    func last(in entries: ArraySlice<RouteEntry>, where isMeant: (UInt32) -> Bool) -> Int? {
-        isNone ? nil : entries.lastIndex { contains($0.attributes) && isMeant($0.attributes) }
+    func last(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
+        isNone ? nil : entries.lastIndex { contains($0.attributes) && isMatch($0.attributes) }
     }
 
     private var isNone: Bool {

@@ -51,7 +51,7 @@ struct FailureTests {
         try await network.settle()
         try network.change { host in
             try host.removeRoute(SimulatedRoute(to: .allV4))
-            host.failures.questions = .notPermitted
+            host.failures.queries = .notPermitted
         }
         try await network.advance(by: .seconds(10))
         let entries = log.take()
@@ -60,7 +60,7 @@ struct FailureTests {
         let error = await #expect(throws: ReachabilityError.self) { try await reachability.flags() }
         #expect(error?.code == .systemFailure)
         #expect(error?.number == 1)
-        network.change { $0.failures.questions = nil }
+        network.change { $0.failures.queries = nil }
         try await network.advance(by: .seconds(30))
         #expect(log.take() == ["-- -------"])
     }
