@@ -105,12 +105,12 @@ enum CommandLineRunner {
     }
 
     private static func reportUsage(_ message: String, _ arguments: [String]) -> ExitStatus {
-        let message = ParserMessage(message)
-        printError(message.text)
         let name = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
+        let message = ParserMessage(message, of: name)
+        printError(message.text)
         let isRoot = arguments.isEmpty || name == "help"
         printError("see netflags \(isRoot ? "" : "\(name ?? "check") ")--help")
-        for note in message.notes(on: name) { printError(note) }
+        for note in message.notes { printError(note) }
         return .usage
     }
 

@@ -6,16 +6,16 @@ import ArgumentParser
 struct ParserMessage {
     /// The message, on one line.
     let text: String
-    /// The option that the command does not know, with its hyphens; `nil` for another mistake.
-    private let option: String?
-    /// The commands that have the option.
-    private let owners: [String]
+    /// What helps beside the message: the commands that have an option, or what the command takes.
+    let notes: [String]
 
-    /// - Parameter message: A message of the parser or of the program.
+    /// - Parameters:
+    ///   - message: A message of the parser or of the program.
+    ///   - command: The command; `nil` where the command line does not name it.
     ///
     /// The parser breaks some messages into lines, repeats a value that the reason has, and suggests any option with
-    /// three other letters: one that is not a typo of it, or is an option of another command, is left out.
-    init(_ message: String) {
+    /// three other letters.
+    init(_ message: String, of command: String? = nil) {
         let lines = message.split(whereSeparator: \.isNewline)
         var text = lines.map { $0.drop { $0 == " " } }.joined(separator: " ")
         if let match = text.wholeMatch(of: /The value '.*' is invalid for '([^ ']+).*?': (.*)/)?.output {
@@ -25,32 +25,16 @@ struct ParserMessage {
         if let match = text.wholeMatch(of: choice)?.output {
             text = "\(match.2): \"\(match.1)\" is not known: give one of \(match.3.replacing("'", with: ""))"
         }
-        let unknown = text.firstMatch(of: /Unknown option '(--?([^']+))'(\. Did you mean '--([^']+)'\?)?/)?
-            .output
-        let option = unknown.map { String($0.1) }
-        owners = option.map(Self.commands(withOption:)) ?? []
-        self.option = option
-        if let unknown, let suggestion = unknown.3, let name = unknown.4,
-            !owners.isEmpty || !String(unknown.2).isTypo(of: String(name))
-        {
-            text.replace(suggestion, with: "", maxReplacements: 1)
+        if let (_, option, name) = text.prefixMatch(of: /Unknown option '(--?([^']+))'/)?.output {
+            notes = Self.notes(on: String(option), named: String(name), of: command)
+            let meant = notes.isEmpty ? Self.option(meantBy: String(name), of: command) : nil
+            text = "Unknown option '\(option)'" + (meant.map { ". Did you mean '--\($0)'?" } ?? "")
+        } else {
+            let note = text.contains("xpected argument") ? command.flatMap { Self.operands[$0] } : nil
+            notes = note.map { [$0] } ?? []
         }
         let isOfParser = text.prefixMatch(of: #/(Unknown|Missing|Unexpected|The) /#) != nil
         self.text = isOfParser ? text.prefix(1).lowercased() + text.dropFirst() : text
-    }
-
-    /// What helps beside the message.
-    ///
-    /// - Parameter command: The command; `nil` where the command line does not name it.
-    /// - Returns: The commands that have the option, or what the command takes.
-    func notes(on command: String?) -> [String] {
-        if let option {
-            return owners.isEmpty ? [] : ["\(option) is an option of \(owners.joined(separator: ", "))"]
-        }
-        guard text.contains("xpected argument"), let note = command.flatMap({ Self.operands[$0] }) else {
-            return []
-        }
-        return [note]
     }
 
     /// What commands take that have other operands than a list of targets.
@@ -65,11 +49,27 @@ struct ParserMessage {
         "assert": "assert takes a file with one expectation a line, such as default reachable",
     ]
 
-    private static func commands(withOption option: String) -> [String] {
-        Netflags.subcommands.filter { command in
-            Netflags.helpMessage(for: command, columns: 80).split(separator: "\n").contains { line in
-                line.hasPrefix("  -") && line.split { " ,/".contains($0) }.contains { $0 == option }
+    /// A note on an option that is a command, or one of other commands.
+    private static func notes(on option: String, named name: String, of command: String?) -> [String] {
+        if command == nil, Netflags.commandNames.contains(name) {
+            return ["\(name) is a command, and comes first: netflags \(name)"]
+        }
+        let owners = Netflags.subcommands.filter { options(of: $0).contains(option) }
+            .compactMap { $0.configuration.commandName }
+        return owners.isEmpty ? [] : ["\(option) is an option of \(owners.joined(separator: ", "))"]
+    }
+
+    /// The option of a command that a name is a typo of, or begins with three letters or more.
+    private static func option(meantBy name: String, of command: String?) -> String? {
+        let known = Netflags.subcommands.first { $0.configuration.commandName == command } ?? Check.self
+        return options(of: known).filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
+            .first { name.isTypo(of: $0) || name.count > 2 && $0.hasPrefix(name) }
+    }
+
+    /// The options of a command with their hyphens, as its help lists them.
+    private static func options(of command: any ParsableCommand.Type) -> [String] {
+        Netflags.helpMessage(for: command, columns: 80).split(separator: "\n").filter { $0.hasPrefix("  -") }
+            .flatMap { line in line.split { " ,".contains($0) }.prefix { $0.hasPrefix("-") }.map(String.init)
             }
-        }.compactMap { $0.configuration.commandName }
     }
 }

@@ -12,7 +12,8 @@ struct ParserMessageTests {
             _ = try Netflags.parseAsRoot(arguments)
             return ParserMessage("")
         } catch {
-            return ParserMessage(Netflags.message(for: error))
+            let command = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
+            return ParserMessage(Netflags.message(for: error), of: command)
         }
     }
 
@@ -30,7 +31,7 @@ struct ParserMessageTests {
         arguments: [
             ("--jsn", "--json"), ("--explian", "--explain"), ("--quite", "--quiet"),
             ("--interfaces", "--interface"),
-            ("-json", "--json"), ("--sourc", "--source"),
+            ("-json", "--json"), ("--sourc", "--source"), ("--josn", "--json"), ("--int", "--interface"),
         ])
     func `one with a typo has the option that is meant`(option: String, meant: String) {
         #expect(message([option, "a"]).text == "unknown option '\(option)'. Did you mean '\(meant)'?")
@@ -45,11 +46,25 @@ struct ParserMessageTests {
                 ["diff", "--at", "3", "a", "b"],
                 "--at is an option of check, path, what-if, assert, spof, order"
             ),
+            // The help of other options has these, too.
+            (
+                ["wait", "--replay", "a", "b"],
+                "--replay is an option of check, watch, path, what-if, assert, spof, order"
+            ),
+            (
+                ["sockets", "-6"],
+                "-6 is an option of check, watch, wait, path, timeline, diff, what-if, spof, order"
+            ),
         ])
     func `an option of other commands has their names, and no suggestion`(arguments: [String], note: String) {
         let message = message(arguments)
-        #expect(message.notes(on: arguments.first) == [note])
+        #expect(message.notes == [note])
         #expect(!message.text.contains("Did you mean"))
+    }
+
+    @Test func `a command with hyphens has a note that it comes first`() {
+        #expect(message(["--watch", "a"]).notes == ["watch is a command, and comes first: netflags watch"])
+        #expect(message(["spof", "--watch", "a"]).notes == ["--watch is an option of path, sockets"])
     }
 
     @Test(
@@ -80,7 +95,7 @@ struct ParserMessageTests {
     func `a missing operand, or one too many, has a note on what the command takes`(
         arguments: [String], part: String
     ) {
-        let notes = message(arguments).notes(on: arguments.first)
+        let notes = message(arguments).notes
         #expect(notes.count == 1 && notes.allSatisfy { $0.contains(part) }, "\(notes)")
     }
 }
