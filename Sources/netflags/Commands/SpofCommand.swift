@@ -76,7 +76,9 @@ struct Spof: TargetListCommand {
                 printError(
                     "\(text): \(omitted) more things that it uses were not taken away: try them with what-if")
             }
-            if let error = answer.failure, format != .text { printError("\(text): \(error)") }
+            if let error = answer.failure?.description ?? answer.mistake, format != .text {
+                printError("\(text): \(error)")
+            }
             fatal.add(text, answer, losses)
             switch format {
             case .text: writeTable(text, answer, losses, to: &buffer)
@@ -84,7 +86,8 @@ struct Spof: TargetListCommand {
             case .prometheus: break
             }
             let isUnknown =
-                omitted > 0 || answer.isReachable == nil || losses.contains { $0.outcome == .unknown }
+                omitted > 0 || answer.isReachable == nil || answer.mistake != nil
+                || losses.contains { $0.outcome == .unknown }
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
             status = status.worse(ExitStatus(isReachable: isUnknown ? nil : isSafe))
         }

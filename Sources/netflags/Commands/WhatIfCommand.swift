@@ -179,7 +179,7 @@ struct WhatIf: NetflagsCommand {
             if omitted > 0 { printError("\(instant.operand): \(RecordedComparison.omission(omitted))") }
             let format = DifferenceFormat(text: comparison.text, isJSON: json, recording: instant.operand)
             var rows = ByteBuffer()
-            let status = comparison.forEachDifference(queries) { format.write($0, to: &rows) }
+            let status = try comparison.forEachDifference(queries) { format.write($0, to: &rows) }
             if status != .success, !json { comparison.writeEffects(to: &buffer) }
             buffer.append(bytes: rows.bytes)
             return status

@@ -46,6 +46,12 @@ struct TargetDifference {
 
     /// Whether an answer is missing, because a recording does not decide it or cannot be asked.
     var isUndetermined: Bool { old.isReachable == nil || new.isReachable == nil }
+
+    /// Throws where both answers are that an interface does not exist: its name can be mistyped.
+    func checkInterface() throws(ReachabilityError) {
+        guard old.mistake != nil, let mistake = new.mistake else { return }
+        throw ReachabilityError(operation: "compare \(query.label)", message: mistake)
+    }
 }
 
 extension Answer {
@@ -63,6 +69,9 @@ extension Answer {
 
     /// The reason of the flags as a word for programs; `nil` without a report.
     var code: String? { (try? get())?.reason.code.description }
+
+    /// What is wrong with a mistyped name; `nil` for other answers.
+    var mistake: String? { (try? get())?.reason.mistake }
 
     /// The reason of the flags.
     var reason: String { (try? get())?.reason.description ?? "the target could not be evaluated" }
@@ -218,16 +227,18 @@ struct RecordedComparison {
     ///   - willCompare: Called before each with its position.
     ///   - body: Takes a difference.
     /// - Returns: The exit status.
+    /// - Throws: What the body throws, and a ``ReachabilityError`` for an interface that neither state has.
     func forEachDifference(
         _ queries: [TargetDifference.Query],
         willCompare: (Int) -> Void = { _ in },
         _ body: (TargetDifference) throws -> Void
-    ) rethrows -> ExitStatus {
+    ) throws -> ExitStatus {
         var status = ExitStatus.success
         var paths: [TargetDifference] = []
         for (count, query) in queries.enumerated() {
             willCompare(count)
             let found = compare(query)
+            try found.checkInterface()
             guard found.isDifferent || found.isUndetermined else { continue }
             // The default path is that of one of the families.
             let isRepeated = query.family != nil && paths.contains { $0.isSame(as: found) }

@@ -27,7 +27,7 @@ struct TargetLine {
     }
 
     /// What is said on standard error about a result that a mistyped name can have; `nil` for others.
-    var mistake: String? { outcome?.report?.reason.mistake }
+    var mistake: String? { outcome?.mistake }
 }
 
 extension ReachabilityReason {

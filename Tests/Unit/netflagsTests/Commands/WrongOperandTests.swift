@@ -35,6 +35,20 @@ struct WrongOperandTests {
         #expect(result.errors.contains("is a target: give a recording before it"), "\(result.errors)")
     }
 
+    /// `diff` and `what-if` found nothing that differs, and `spof` a target that is cut off.
+    @Test(
+        arguments: [
+            ["diff", recording, recording, "--interface", "nosuch"],
+            ["diff", recording, recording, "fe80::1%nosuch"],
+            ["what-if", "--replay", recording, "--interface", "nosuch", "link set lo down", "--", "default"],
+            ["spof", "--json", "--replay", recording, "--interface", "nosuch", "default"],
+        ])
+    func `an interface that no state has is an error`(arguments: [String]) throws {
+        let result = try NetflagsProcess.run(arguments)
+        #expect(result.status == 2)
+        #expect(result.errors.contains("there is no interface \"nosuch\": give one"), "\(result.errors)")
+    }
+
     @Test func `the running kernel compared with itself is wrong usage`() throws {
         let result = try NetflagsProcess.run("diff", "live", "live")
         #expect(result.status == 64)
