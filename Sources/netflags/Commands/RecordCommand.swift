@@ -14,7 +14,7 @@ struct Record: NetflagsCommand {
         abstract: "Write a recording of routing and its changes.",
         usage: "netflags record [options] <file>\nnetflags record --keep <size> <directory>",
         discussion: """
-            FILE is emptied first, and readable only by its owner; - is stdout. `netflags --replay FILE` evaluates \
+            FILE is emptied first; a new one is readable only by its owner; - is stdout. `netflags --replay FILE` evaluates \
             it, `ip monitor file FILE` prints it. It holds interfaces, addresses, neighbours, routes, rules, and the \
             names of processes that asked for changes: read it before you pass it on. SIGINT and SIGTERM end the \
             recording.

@@ -102,7 +102,10 @@ struct WhatIf: NetflagsCommand {
     private func checkOperands() throws(UsageError) {
         let words = changes.filter { !$0.contains(where: \.isWhitespace) }
         guard !words.isEmpty, changes.count > 1 || batch != nil else { return }
-        guard let (whole, all) = sorted(words) else { throw UsageError(Self.operandRule) }
+        guard let (whole, all) = sorted(words) else {
+            let isRecording = words.contains(where: Recording.isStored)
+            throw UsageError(Self.operandRule + (isRecording ? "; a recording goes to --replay" : ""))
+        }
         guard expectations == nil || all.isEmpty else { throw Self.targetsBesideExpectations }
         var line = whole.map(\.quotedForShell)
         if expectations == nil {

@@ -37,7 +37,7 @@ struct ResolutionOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Time limit for resolving each name: seconds, or such as 500ms or 2m; 0 does not wait.",
+            "Time limit for resolving each name: seconds, or such as 500ms or 2m; 0 does not wait. (default: 5)",
             valueName: "duration"),
         transform: OptionValue.duration
     )

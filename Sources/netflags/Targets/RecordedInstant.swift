@@ -60,8 +60,8 @@ extension Recording {
         guard isLive || TargetQuery.isRecordedTarget(operand), access(operand, F_OK) != 0 else { return }
         throw UsageError(
             isLive
-                ? "\"live\" is not a recording: leave out --replay for the running kernel, or make a recording "
-                    + "of it with netflags record --events FILE"
+                ? "\"live\" is not a recording: make one with netflags record --events FILE; the running kernel is "
+                    + "asked without --replay"
                 : "\"\(operand)\" is a target: give a recording before it, a file or a directory of netflags record"
         )
     }

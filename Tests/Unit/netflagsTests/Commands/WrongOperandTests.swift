@@ -21,7 +21,7 @@ struct WrongOperandTests {
     ) throws {
         let result = try NetflagsProcess.run(arguments)
         #expect(result.status == 64)
-        #expect(result.errors.contains("leave out --replay for the running kernel"), "\(result.errors)")
+        #expect(result.errors.contains("the running kernel is asked without --replay"), "\(result.errors)")
     }
 
     @Test(
@@ -97,7 +97,12 @@ struct WrongOperandTests {
         #expect(symlink(Self.recording, name) == 0)
         defer { unlink(name) }
         #expect(TargetQuery.note(on: name)?.contains("--replay \(name) default") == true)
+        let words = try NetflagsProcess.run("what-if", name, "link set lo down")
+        #expect(
+            words.status == 64 && words.errors.contains("; a recording goes to --replay\n"), "\(words.errors)"
+        )
         #expect(TargetQuery.note(on: "missing.rtnl") == nil)
+        #expect(TargetQuery.note(on: "DEFAULT")?.contains("the default path is \"default\"") == true)
         #expect(TargetQuery.note(on: "live")?.contains("without --replay") == true)
     }
 }
