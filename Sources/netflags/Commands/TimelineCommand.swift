@@ -159,7 +159,7 @@ struct TimelineCommand: TargetListCommand {
         if let svg {
             var buffer = ByteBuffer()
             TimelinePicture(timeline, source: LineFile(recording).name).write(to: &buffer)
-            try OutputFile.write(&buffer, to: svg)
+            try OutputFile.write(&buffer, to: svg, replacing: TimelinePicture.beginning)
         }
         switch format {
         case .text where svg == "-": break

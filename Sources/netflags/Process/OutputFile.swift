@@ -10,7 +10,15 @@ import SystemSupport
 /// a folder above is renamed meanwhile.
 enum OutputFile {
     /// Writes a file, `-` to standard output.
-    static func write(_ buffer: inout ByteBuffer, to path: String) throws(FileFailure) {
+    ///
+    /// - Parameters:
+    ///   - buffer: The text.
+    ///   - path: The file.
+    ///   - beginning: How a file begins that may be replaced, beside an empty one; empty for any.
+    /// - Throws: A ``FileFailure`` when it cannot be written, or would replace a file of another kind.
+    static func write(
+        _ buffer: inout ByteBuffer, to path: String, replacing beginning: String = ""
+    ) throws(FileFailure) {
         guard path != "-" else {
             do throws(FileFailure) {
                 return try Output.standard.write(&buffer)
@@ -19,6 +27,9 @@ enum OutputFile {
             }
         }
         let place = try place(of: path, "write")
+        guard place.begins(with: beginning) else {
+            throw FileFailure("write \(path)", "a file of another kind has this name: give another name")
+        }
         let (descriptor, name) = try create(beside: place, path)
         var isInPlace = false
         defer {
@@ -100,5 +111,16 @@ enum OutputFile {
         default:
             throw FileFailure("\(verb) \(path)", "it is not a regular file: give another name\(stdout)")
         }
+    }
+}
+
+extension FilePlace {
+    /// Whether a file begins with a text; `true` for one that is empty, not there or not readable.
+    fileprivate func begins(with text: String) -> Bool {
+        let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        let (bytes, _) = FileBytes.read(descriptor, upTo: text.utf8.count)
+        return bytes.isEmpty || bytes.elementsEqual(text.utf8)
     }
 }

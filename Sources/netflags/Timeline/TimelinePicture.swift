@@ -75,9 +75,13 @@ struct TimelinePicture {
 
     // MARK: Writing
 
+    /// How every picture begins.
+    static let beginning = "<svg "
+
     func write(to buffer: inout ByteBuffer) {
         let (width, height) = (number(Size.width), number(height))
-        buffer.append("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(height)\" ")
+        buffer.append(Self.beginning)
+        buffer.append("xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(height)\" ")
         buffer.append("viewBox=\"0 0 \(width) \(height)\" role=\"img\" ")
         buffer.append("aria-labelledby=\"netflags-title netflags-desc\">\n")
         buffer.append(XML.element("title", "id=\"netflags-title\"", title) + "\n")

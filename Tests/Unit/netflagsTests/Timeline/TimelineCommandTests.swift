@@ -79,7 +79,7 @@ struct TimelineCommandTests {
 
     @Test func `the picture is written to a file that only its owner can read, or to standard output`() throws
     {
-        let file = try Scratch([1, 2, 3])
+        let file = try Scratch(Array("<svg height=\"1\"/>".utf8))
         chmod(file.path, 0o644)
         let result = try NetflagsProcess.run("timeline", "--svg", file.path, Night.path, "default")
         #expect(result.status == 1)
@@ -90,6 +90,15 @@ struct TimelineCommandTests {
         #expect(stat(file.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         let printed = try NetflagsProcess.run("timeline", "--svg", "-", Night.path, "default")
         #expect(printed.output == written)
+    }
+
+    /// `--svg night.rtnl night.rtnl` replaced the recording.
+    @Test func `a picture takes the place of no other file`() throws {
+        let recording = try Scratch(try readRecordingFile(Night.path))
+        let result = try NetflagsProcess.run("timeline", "--svg", recording.path, recording.path, "default")
+        #expect(result.status == 2)
+        #expect(result.errors.contains("a file of another kind has this name"), "\(result.errors)")
+        #expect(try readRecordingFile(recording.path) == readRecordingFile(Night.path))
     }
 
     @Test func `a link, a device or a full disk is an error, and nothing is left behind`() throws {
