@@ -19,5 +19,3 @@ extension OutputFormat {
         return json ? .json : format ?? .text
     }
 }
-
-extension TargetQuery.Format: OutputFormat {}

@@ -8,7 +8,7 @@ import NetlinkRecording
 /// The parsed command line of `check`, `watch` and `wait`.
 struct TargetQuery: Hashable {
     /// The format of the output.
-    enum Format: String, CaseIterable {
+    enum Format: String, CaseIterable, OutputFormat {
         case text
         case json
         case prometheus
