@@ -51,14 +51,15 @@ struct TargetQuery: Hashable {
     /// The resolver can take seconds for such a name.
     static func note(on name: String) -> String? {
         if name.hasSuffix(".rtnl"), access(name, F_OK) == 0 {
-            return "asking about a host named \"\(name)\": the recording is netflags --replay \(name) default"
+            return
+                "asking about a host named \"\(name)\": for the recording, write netflags --replay \(name) default"
         }
         if name == "live" {
             return "asking about a host named \"live\": the running kernel is asked without --replay"
         }
         if if_nametoindex(name) != 0 {
             return
-                "asking about a host named \"\(name)\": the interface is netflags --interface \(name) default"
+                "asking about a host named \"\(name)\": for the interface, write netflags --interface \(name) default"
         }
         guard !name.contains("."), name.lowercased().isTypo(of: "default") else { return nil }
         return "asking about a host named \"\(name)\": the default path is \"default\""

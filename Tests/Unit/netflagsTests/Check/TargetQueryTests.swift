@@ -121,7 +121,8 @@ struct TargetQueryTests {
     @Test func `the note on the name of an interface says that a host is asked about`() {
         #expect(
             TargetQuery.note(on: "lo")
-                == "asking about a host named \"lo\": for the interface, --interface lo default")
+                == "asking about a host named \"lo\": for the interface, write netflags --interface lo default"
+        )
     }
 
     @Test(arguments: [
