@@ -30,49 +30,45 @@ package enum DeviceFacts {
     /// Lists the indexes of the Wi-Fi interfaces of the calling thread's network namespace (NL80211_CMD_GET_INTERFACE);
     /// `nil` when the kernel has no nl80211.
     package static func wirelessIndexes() throws(ReachabilityError) -> Set<UInt32>? {
-        var indexes: Set<UInt32> = []
         do {
-            try GenericFamily.nl80211.dump(NL80211_CMD_GET_INTERFACE.rawValue, "list the Wi-Fi interfaces") {
-                (message) throws(MalformedMessage) in
+            return try GenericFamily.nl80211.dump(
+                NL80211_CMD_GET_INTERFACE.rawValue, "list the Wi-Fi interfaces", from: Set<UInt32>()
+            ) { (indexes, message) throws(MalformedMessage) in
                 if let index = try wirelessIndex(message) { indexes.insert(index) }
             }
         } catch {
             guard error.number == ENOENT else { throw error }
             return nil
         }
-        return indexes
     }
 
     /// Returns the signal of an interface in dBm, that of the access point it uses; `nil` if it is not a Wi-Fi
     /// interface, has no access point, or does not report one.
     package static func signal(ofInterface index: UInt32) -> Int8? {
-        var signal: Int8?
         let interface = Request.Attribute(Int(NL80211_ATTR_IFINDEX.rawValue), index)
-        let isAnswered: Void? = try? GenericFamily.nl80211.dump(
-            NL80211_CMD_GET_STATION.rawValue, "ask for the signal", [interface]
-        ) {
-            (message) throws(MalformedMessage) in
+        let signal = try? GenericFamily.nl80211.dump(
+            NL80211_CMD_GET_STATION.rawValue, "ask for the signal", [interface], from: nil as Int8?
+        ) { (signal, message) throws(MalformedMessage) in
             // The first station counts: a client has one, its access point.
             let station = try Self.signal(message)
             signal = signal ?? station
         }
-        return isAnswered == nil ? nil : signal
+        return signal ?? nil
     }
 
     /// Returns the name of the wireless network that an interface uses, as bytes; `nil` if it uses none, and when the
     /// kernel has no nl80211.
     package static func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
-        var ssid: [UInt8]?
         do {
-            try GenericFamily.nl80211.dump(NL80211_CMD_GET_INTERFACE.rawValue, "ask for the wireless network")
-            {
-                (message) throws(MalformedMessage) in
+            return try GenericFamily.nl80211.dump(
+                NL80211_CMD_GET_INTERFACE.rawValue, "ask for the wireless network", from: nil as [UInt8]?
+            ) { (ssid, message) throws(MalformedMessage) in
                 if try wirelessIndex(message) == index { ssid = try Self.ssid(message) }
             }
         } catch {
             guard error.number == ENOENT else { throw error }
+            return nil
         }
-        return ssid
     }
 
     /// Reads the name of the network out of a message of the NL80211_CMD_GET_INTERFACE dump; `nil` without one.

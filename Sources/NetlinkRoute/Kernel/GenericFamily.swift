@@ -21,14 +21,17 @@ struct GenericFamily {
     ///   - command: The command.
     ///   - operation: What an error names.
     ///   - attributes: The attributes of the request.
-    ///   - body: Receives each message, valid during the call; entries again if the dump was interrupted.
+    ///   - empty: What has been found before the first message.
+    ///   - body: Adds a message, valid during the call, to what has been found.
+    /// - Returns: What was found.
     /// - Throws: An error, with ENOENT when the kernel has no such family.
-    func dump(
+    func dump<Found>(
         _ command: some BinaryInteger,
         _ operation: String,
         _ attributes: [Request.Attribute] = [],
-        _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
-    ) throws(ReachabilityError) {
+        from empty: Found,
+        _ body: (inout Found, NetlinkMessage) throws(MalformedMessage) -> Void
+    ) throws(ReachabilityError) -> Found {
         var socket = try QuerySocket(netlinkProtocol: NETLINK_GENERIC)
         defer { if holdsSecrets { socket.wipe() } }
         let naming = Request(
@@ -40,6 +43,7 @@ struct GenericFamily {
         }
         guard let family else { throw ReachabilityError(operation: operation, number: EBADMSG) }
         let header = genlmsghdr(cmd: UInt8(command), version: 1, reserved: 0)
-        try socket.list(Request(family, isDump: true, header, attributes), operation, body)
+        let request = Request(family, isDump: true, header, attributes)
+        return try socket.list(request, operation, from: empty, body)
     }
 }

@@ -64,7 +64,8 @@ extension KernelChanges {
 extension NetlinkMessage {
     /// The neighbour that a message is about; `nil` for another message.
     fileprivate var neighbourNotification: KernelNotification? {
-        switch change {
+        guard [RTM_NEWNEIGH, RTM_DELNEIGH].contains(Int(type)) else { return nil }
+        return switch change {
         case .neighbour(let neighbour): .neighbour(neighbour.key.address)
         case .removedNeighbour(let key): .neighbour(key.address)
         default: nil

@@ -30,8 +30,8 @@ extension KernelRouting {
         body.ndm_ifindex = Int32(bitPattern: index)
         let request = Request(RTM_GETNEIGH, isDump: true, body)
         return try withSocket { (socket) throws(ReachabilityError) in
-            var found: Set<TunnelEnds> = []
-            try socket.list(request, "list a forwarding table") { (message) throws(MalformedMessage) in
+            try socket.list(request, "list a forwarding table", from: []) {
+                (found: inout Set<TunnelEnds>, message) throws(MalformedMessage) in
                 let (body, attributes) = try message.parts(ndmsg.self)
                 // An older kernel sends the entries of all interfaces.
                 guard body.ndm_ifindex == Int32(bitPattern: index), let bytes = attributes[NDA_DST],
@@ -43,7 +43,6 @@ extension KernelRouting {
                 ends.link = try attributes.value(NDA_IFINDEX) ?? 0
                 found.insert(ends)
             }
-            return found
         }
     }
 
@@ -65,14 +64,15 @@ extension KernelRouting {
     /// one.
     package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
         guard isInNamespace, !isRefusedPeers.withLock(\.self) else { return nil }
-        var messages = WireGuardMessages()
         do throws(ReachabilityError) {
             let interface = Request.Attribute(Int(WGDEVICE_A_IFINDEX.rawValue), index)
-            try GenericFamily.wireGuard.dump(
-                WG_CMD_GET_DEVICE.rawValue, "list the peers of a WireGuard interface", [interface]
-            ) { (message) throws(MalformedMessage) in try messages.take(message) }
+            let messages = try GenericFamily.wireGuard.dump(
+                WG_CMD_GET_DEVICE.rawValue, "list the peers of a WireGuard interface", [interface],
+                from: WireGuardMessages()
+            ) { (messages, message) throws(MalformedMessage) in try messages.take(message) }
             let port = messages.listenPort
             guard port != 0, try ConnectedSocket.isUnconnectedUDP(port) else { return nil }
+            return messages.result
         } catch {
             if [EPERM, EACCES].contains(error.number) { isRefusedPeers.withLock { $0 = true } }
             // The interface is gone or another one, or the kernel lacks the family or sock_diag.
@@ -81,7 +81,6 @@ extension KernelRouting {
             guard isUnknown else { throw error }
             return nil
         }
-        return messages.result
     }
 
     private func peers(_ ipProtocol: Int) -> Set<IPAddress> {

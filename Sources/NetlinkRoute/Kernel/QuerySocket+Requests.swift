@@ -136,17 +136,27 @@ extension QuerySocket {
         }
     }
 
-    /// Lists what a dump contains; one that was interrupted is repeated, so that the body can receive an entry more
-    /// than once.
+    /// Lists what a dump contains; one that was interrupted is repeated from the beginning.
     ///
+    /// - Parameters:
+    ///   - request: The dump.
+    ///   - operation: What an error names.
+    ///   - empty: What has been found before the first message of each try.
+    ///   - body: Adds a message, valid during the call, to what has been found.
+    /// - Returns: What the try found that was not interrupted.
     /// - Throws: An error when the kernel refuses the dump, the dump fails, or is interrupted each time (EAGAIN).
-    mutating func list(
+    mutating func list<Found>(
         _ request: Request,
         _ operation: String,
-        _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
-    ) throws(ReachabilityError) {
+        from empty: Found,
+        _ body: (inout Found, NetlinkMessage) throws(MalformedMessage) -> Void
+    ) throws(ReachabilityError) -> Found {
         for _ in 1...3 {
-            guard try ask(request, operation, body) else { return }
+            var found = empty
+            let isInterrupted = try ask(request, operation) { (message) throws(MalformedMessage) in
+                try body(&found, message)
+            }
+            if !isInterrupted { return found }
         }
         throw ReachabilityError(operation: operation, number: EAGAIN)
     }

@@ -147,7 +147,8 @@ extension ConnectedSocket {
         // A dump that is interrupted is repeated.
         var seen: Set<UInt64> = []
         do throws(ReachabilityError) {
-            try socket.list(request, "list the \(name) sockets") { (message) throws(MalformedMessage) in
+            try socket.list(request, "list the \(name) sockets", from: ()) {
+                (_, message) throws(MalformedMessage) in
                 guard let socket = try ConnectedSocket(message, ipProtocol),
                     seen.insert(socket.cookie).inserted
                 else { return }

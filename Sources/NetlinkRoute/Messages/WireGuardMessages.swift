@@ -19,7 +19,7 @@ struct WireGuardMessages {
     private var mark: UInt32 = 0
     private var peers: [[UInt8]: Peer] = [:]
 
-    /// Takes a message of the dump; one that comes again after an interruption changes nothing.
+    /// Takes a message of one dump.
     ///
     /// - Throws: An error if it is cut.
     mutating func take(_ message: NetlinkMessage) throws(MalformedMessage) {

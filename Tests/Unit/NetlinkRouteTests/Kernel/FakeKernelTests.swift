@@ -306,18 +306,41 @@ struct FakeKernelTests {
         #expect(count == 1)
     }
 
-    @Test func `a list that changes during each dump is asked for three times`() throws {
-        let kernel = FakeKernel { requests, _ in
-            var message = MessageBytes.link().bytes
+    /// A link in the answer to a request, and whether the list changed meanwhile.
+    private static func listed(
+        _ index: UInt32,
+        _ request: FakeKernel.Request,
+        isInterrupted: Bool
+    ) -> FakeKernel.Reading {
+        var message = MessageBytes.link(index: index).bytes
+        if isInterrupted {
             message.replaceSubrange(6..<8, with: MessageBytes.bytes(of: UInt16(NLM_F_DUMP_INTR)))
-            message.replaceSubrange(8..<16, with: requests[0].end[8..<16])
-            return [.datagram(message + requests[0].end)]
         }
+        message.replaceSubrange(8..<16, with: request.end[8..<16])
+        return .datagram(message + request.end)
+    }
+
+    @Test func `a list that changes during each dump is asked for three times`() throws {
+        let kernel = FakeKernel { requests, _ in [Self.listed(7, requests[0], isInterrupted: true)] }
         let error = #expect(throws: ReachabilityError.self) {
             try kernel.withSocket {
-                try $0.list(Request(RTM_GETLINK, isDump: true, ifinfomsg()), "list") { _ in }
+                try $0.list(Request(RTM_GETLINK, isDump: true, ifinfomsg()), "list", from: ()) { _, _ in }
             }
         }
         #expect(error?.number == EAGAIN && kernel.sent.count == 3)
+    }
+
+    /// What had moved in between counted twice.
+    @Test func `a list that is asked for again has nothing of the interrupted dump`() throws {
+        let kernel = FakeKernel { requests, attempt in
+            [Self.listed(attempt == 1 ? 7 : 8, requests[0], isInterrupted: attempt == 1)]
+        }
+        let found = try kernel.withSocket {
+            try $0.list(Request(RTM_GETLINK, isDump: true, ifinfomsg()), "list", from: [UInt32]()) {
+                (found, message) throws(MalformedMessage) in
+                if let report = try LinkReport(message) { found.append(report.link.index) }
+            }
+        }
+        #expect(found == [8])
     }
 }
