@@ -46,7 +46,9 @@ monitor.pathUpdateHandler = { show("NWPath: \($0.isExpensive ? "expensive" : "fr
 monitor.start(queue: .global())
 for try await path in NetworkSource.kernel.updates(of: .path(metering: managers.metering)) {
     show("path: \(path)")
-    // Known once a packet was sent to the gateway.
-    if let identity = try NetworkSource.kernel.identity() { show("identity: \(identity)") }
+    // Known once a packet was sent to the gateway. It locates the user: not for a log.
+    if CommandLine.arguments.contains("--identity"), let identity = try NetworkSource.kernel.identity() {
+        show("identity: \(identity)")
+    }
     if CommandLine.arguments.contains("--once") { exit(0) }
 }
