@@ -11,8 +11,8 @@ internal import RoutingModel
 /// ```
 ///
 /// Two networks can have the same addresses, and the hardware address of a gateway differs. It needs no manager and no
-/// privilege. The same network can have several identities: after its router was replaced, or through another radio of
-/// a network whose access points are its gateways.
+/// privilege. The same network can have several identities: after its router was replaced, through another radio of
+/// a network whose access points are its gateways, and while the addresses of only some gateways are known.
 ///
 /// It locates the user: databases map hardware addresses of access points to places. Do not send or log it. A hash of
 /// it is no protection, as few values have to be tried, so this type has none: store a keyed hash of ``description``

@@ -40,8 +40,9 @@ extension NetworkQuery<NetworkIdentity?> {
     /// recordings and simulated networks, on tunnels, and before the first packet to a gateway.
     ///
     /// A gateway counts once the kernel knows its hardware address. The kernel notifies of that and of each change, so
-    /// that a move to another network is delivered although its addresses are the same, and nothing is polled. The
-    /// first such observation makes the monitor read notifications of neighbours, which are frequent in large networks.
+    /// that a move to another network is delivered although its addresses are the same. Nothing is polled, unless the
+    /// kernel refuses these notifications. The first such observation makes the monitor read notifications of
+    /// neighbours, which are frequent in large networks, for as long as it runs.
     ///
     /// It locates the user: see ``NetworkIdentity``. Traces and debug descriptions do not contain it.
     ///
