@@ -70,7 +70,7 @@ struct Timeline: Hashable {
             return "\(tenths / 10).\(tenths % 10)%"
         }
 
-        /// The intervals without a path for packets, each with all its reasons.
+        /// The intervals without a path for packets, each with its first reason.
         ///
         /// A loss begins where packets could leave before, or where the lane begins; a change of the reason belongs to
         /// the same loss.
@@ -85,6 +85,8 @@ struct Timeline: Hashable {
 
     /// The bars, in the order of the targets.
     var lanes: [Lane]
+    /// Which changes begin an interval.
+    private let changes: ReachabilityReport.Change
     /// The shown time.
     private(set) var start = Recording.Time(microsecondsSince1970: 0)
     private(set) var end = Recording.Time(microsecondsSince1970: 0)
@@ -100,8 +102,9 @@ struct Timeline: Hashable {
     private var boot: Recording.Boot?
 
     /// Starts without intervals.
-    init(targets: [String]) {
+    init(targets: [String], onChangeOf changes: ReachabilityReport.Change = .report) {
         lanes = targets.map { Lane(target: $0) }
+        self.changes = changes
     }
 
     var duration: Duration { start.duration(to: end) }
@@ -127,10 +130,11 @@ extension Timeline {
         from start: Recording.Time? = nil,
         to end: Recording.Time? = nil
     ) throws(ReachabilityError) {
+        // A cause is found by what the path was just before, also where that was no change of the flags.
         var replay = try recording.replay(
-            of: named.map { .reports(on: $0.target, options: options, .full, onChangeOf: changes) },
+            of: named.map { .reports(on: $0.target, options: options, .full, onChangeOf: .report) },
             from: start, to: end)
-        self.init(targets: named.map(\.text))
+        self.init(targets: named.map(\.text), onChangeOf: changes)
         while let step = try replay.next() {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
             take(step, of: replay.boot)
@@ -180,6 +184,7 @@ extension Timeline {
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
         lanes[change.index].newest = interval
+        guard change.isFirst || interval.differs(from: before, changes) else { return }
         lanes[change.index].add(interval)
     }
 
@@ -222,6 +227,11 @@ extension Timeline.Lane {
 }
 
 extension Timeline.Interval {
+    fileprivate func differs(from before: Self?, _ changes: ReachabilityReport.Change) -> Bool {
+        guard let report, let old = before?.report else { return answer != before?.answer }
+        return !report.isSame(as: old, changes)
+    }
+
     fileprivate init(_ change: Recording.Change<ReachabilityReport>) {
         self.init(
             start: change.time, end: change.time, state: Timeline.State(change.result), answer: change.result,

@@ -44,8 +44,8 @@ final class WatchLines: Sendable {
         state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
     }
 
-    /// What counts as a change.
-    var changes: ReachabilityReport.Change { settings.changes }
+    /// What is observed: a cause is found by what the path was just before, also where that had no line of its own.
+    var observed: ReachabilityReport.Change { explains ? .report : settings.changes }
 
     /// Whether the settings can end the run.
     var hasEnd: Bool { settings.count != nil || settings.goal != nil }

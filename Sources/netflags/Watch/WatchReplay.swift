@@ -37,7 +37,7 @@ struct WatchReplay {
         let valid = targets.indices.filter { targets[$0].failure == nil }
         var replay = try recording.replay(
             of: valid.compactMap { try? targets[$0].get() }.map { target in
-                .reports(on: target, options: query.options, lines.detail, onChangeOf: lines.changes)
+                .reports(on: target, options: query.options, lines.detail, onChangeOf: lines.observed)
             })
         var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
         func writeInvalid(_ time: Recording.Time?) {

@@ -17,7 +17,8 @@ struct WatchRun {
         }
         let lines = WatchLines(query, settings, try? events.get())
         (self.query, self.lines, eventsError) = (query, lines, events.failure)
-        watcher = try TargetWatcher(query.options, lines.detail, onChangeOf: lines.changes) { index, result in
+        watcher = try TargetWatcher(query.options, lines.detail, onChangeOf: lines.observed) {
+            index, result in
             lines.write(result, of: index)
         }
         watcher.events = try? events.get()

@@ -131,6 +131,39 @@ struct LiveReplayTests {
         for (expected, found) in zip(answers, replayed.lines) { #expect(found == expected) }
     }
 
+    /// The wire of the last change of the flags was named, which the packets had left since.
+    @Test func `a loss is caused by what the path was just before, also where the flags were the same`()
+        throws
+    {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "203.0.113.1/24")
+        try host.ip("route add default via 192.0.2.254")
+        let file = try Scratch()
+        let (program, check) = (NetflagsProcess.path, "check --replay \(file.path) default")
+        // A later change gives the loss a duration.
+        let script = """
+            wait_for() { for i in $(seq 200); do \(program) \(check) 2>&1 | grep -q "$1" && break; sleep 0.05; done; }
+            \(program) record \(file.path) --events 2>/dev/null & P=$!
+            wait_for w0; ip route replace default via 203.0.113.254; wait_for w1
+            printf 'link set w0 down\\nlink set w1 down\\n' | ip -batch -; wait_for ' no '
+            for i in $(seq 200); do
+                ip link set w0 mtu $((1300 + i))
+                \(program) timeline --json --losses \(file.path) default | grep -q . && break
+                sleep 0.05
+            done
+            kill -TERM $P; wait $P
+            """
+        #expect(try host.run(["sh", "-c", script]).status == 0)
+        for words in [
+            ["timeline", "--explain"], ["timeline", "--json", "--losses"],
+            ["watch", "--explain", "--replay"],
+        ] {
+            let output = try NetflagsProcess.run(words + [file.path, "default"]).output
+            #expect(output.contains("w1 was set down") && !output.contains("w0 was set down"), "\(output)")
+        }
+    }
+
     @Test(arguments: ["0", "1"]) func `a setting that decides about a wire without a carrier is replayed`(
         value: String
     ) throws {
