@@ -18,7 +18,7 @@ struct TimelineCommand: TargetListCommand {
             shown. It is followed by the share of the recorded time in which packets could be sent.
 
             A time is RFC 3339 (2031-05-04T03:02:01Z), a date (its 00:00), or a time of day (03:02): the first one in \
-            the recording, which then cannot be stdin. Times are in UTC, given ones without a zone, too.
+            the recording, which then cannot be stdin. Times are in UTC; a given time without a zone is, too.
 
             Exit status: 0 every target was reachable all the time that is recorded, 1 at least one was not, 2 at \
             least one could not be evaluated, or the recording could not be read, 64 wrong usage. With --json, of \
@@ -106,8 +106,10 @@ struct TimelineCommand: TargetListCommand {
     /// What says that nothing is recorded in the span.
     private func absence() throws(ReachabilityError) -> String {
         let name = LineFile(recording).name
-        guard from != nil || to != nil else { return "\(name) holds no time: record with --events" }
         let span = Recording.isStored(recording) ? try Recording(operand: recording).span() : nil
+        guard from != nil || to != nil, span.map({ $0.lowerBound < $0.upperBound }) ?? true else {
+            return "\(name) holds no time: record with --events"
+        }
         let extent = span.map { ": it is of \($0.lowerBound) to \($0.upperBound)" } ?? ""
         return "\(name) holds no time in the span\(extent): give other times"
     }
