@@ -46,17 +46,37 @@ struct CarrierLookup {
     let depth: Int
     var lookup: CandidateLookup
 
-    /// The mark that the outer packets have for the tunnels around this one.
+    /// The outer packets, as those inside of the tunnels around this one.
     ///
     /// A tunnel of the kernel is routed by its mark, but does not set it on its packets; WireGuard does.
-    var packetMark: UInt32 {
-        switch key.outer {
-        case .toRemote: key.mark
-        case .toEndpoint(let ends): ends.mark ?? 0
-        case .marked(let mark, _): mark
-        case .toPeer: 0
-        }
+    var outerPackets: InnerPackets {
+        var packets = lookup.packets
+        packets.mark =
+            switch key.outer {
+            case .toRemote: key.mark
+            case .toEndpoint(let ends): ends.mark ?? 0
+            case .marked(let mark, _): mark
+            case .toPeer: 0
+            }
+        return packets
     }
+}
+
+/// Packets that leave through an interface, as far as they decide what carries it if it is a tunnel.
+struct InnerPackets {
+    let destination: IPAddress
+    var mark: UInt32
+    /// How much of the interface is known.
+    let detail: QueryDetail
+
+    init(_ query: RouteQuery, _ detail: QueryDetail) {
+        (destination, mark, self.detail) = (query.destination, query.mark, detail)
+    }
+}
+
+extension CandidateLookup {
+    /// Its packets, as those inside of tunnels.
+    var packets: InnerPackets { InnerPackets(query, detail) }
 }
 
 // MARK: - Plan
@@ -197,7 +217,8 @@ extension LookupBatch {
         }
         for index in firstUnfollowed.carrier..<known where carriers[index].depth < CarrierLookup.depthLimit {
             let carrier = carriers[index]
-            addCarriers(of: carrier.lookup, carrier.packetMark, depth: carrier.depth + 1, interfaces, host)
+            let mark = carrier.outerPackets.mark
+            addCarriers(of: carrier.lookup, mark, depth: carrier.depth + 1, interfaces, host)
         }
         firstUnfollowed = (lookups.count, known)
         return carriers.count > known

@@ -23,30 +23,23 @@ extension EvaluationBatch {
         switch carrier.lookup.step {
         case .answered(let source, let answer):
             for nexthop in answer.nexthops {
-                let next = carrierIndex(
-                    ofTunnel: nexthop.interfaceIndex, carrier.lookup.query.destination, carrier.packetMark,
-                    carrier.key.detail)
+                let next = carrierIndex(ofTunnel: nexthop.interfaceIndex, carrier.outerPackets)
                 if let next { evaluateCarrier(next, depth: depth + 1) }
             }
             do throws(ReachabilityError) {
-                try checkCarriers(
-                    answer, carrier.lookup.query.destination, carrier.packetMark, carrier.key.detail)
+                try checkCarriers(answer, carrier.outerPackets)
             } catch {
                 carrierStates[index] = .failed(error)
                 return
             }
             let query = carrier.lookup.query.from(source)
-            var judgement = judge(
-                answer, of: carrier.lookup.candidate, query, carrier.lookup.detail, carrier.packetMark)
+            var judgement = judge(answer, of: carrier.lookup.candidate, query, carrier.outerPackets)
             if judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop,
-                case .underEvaluation? = carrierState(
-                    ofTunnel: nexthop.interfaceIndex, query.destination, carrier.packetMark,
-                    carrier.key.detail
-                )
+                case .underEvaluation? = carrierState(ofTunnel: nexthop.interfaceIndex, carrier.outerPackets)
             {
                 (judgement.flags, judgement.kind) = ([], .tunnelLoops)
             }
-            carrierStates[index] = .evaluated(evaluation(of: carrier.lookup, judgement, carrier.packetMark))
+            carrierStates[index] = .evaluated(evaluation(of: carrier.lookup, judgement, carrier.outerPackets))
         case .failed(let error): carrierStates[index] = error.code == .undecided ? .unknown : .failed(error)
         case .unreachable(let reason):
             carrierStates[index] = .evaluated(Evaluation(unreachable: reason, carrier.lookup.candidate))
@@ -55,48 +48,33 @@ extension EvaluationBatch {
     }
 
     /// The lookup of the outer packets of a tunnel, if the kernel shows where they go.
-    private func carrierIndex(
-        ofTunnel index: UInt32,
-        _ destination: IPAddress,
-        _ mark: UInt32,
-        _ detail: QueryDetail
-    ) -> Int? {
+    private func carrierIndex(ofTunnel index: UInt32, _ packets: InnerPackets) -> Int? {
         // Peers are known here if they could be listed.
-        let link = interfaces.facts(aboutInterface: index, detail)?.link
-        let endpoint = link.flatMap { try? host.peerEnds(of: $0, to: destination) }
+        let link = interfaces.facts(aboutInterface: index, packets.detail)?.link
+        let endpoint = link.flatMap { try? host.peerEnds(of: $0, to: packets.destination) }
         func find(_ infersCarriers: Bool) -> Int? {
             batch.carrierIndices[
                 CarrierLookup.Key(
-                    tunnel: index, mark: mark, detail: detail,
+                    tunnel: index, mark: packets.mark, detail: packets.detail,
                     outer: endpoint.map(CarrierLookup.Outer.toEndpoint) ?? .toRemote,
                     infersCarriers: infersCarriers)]
         }
         // Only a full lookup infers.
-        return (detail == .full ? find(true) : nil) ?? find(false)
+        return (packets.detail == .full ? find(true) : nil) ?? find(false)
     }
 
     /// What became of the outer packets of a tunnel; `nil` where the kernel does not show where they go.
-    private func carrierState(
-        ofTunnel index: UInt32,
-        _ destination: IPAddress,
-        _ mark: UInt32,
-        _ detail: QueryDetail
-    ) -> CarrierState? {
+    private func carrierState(ofTunnel index: UInt32, _ packets: InnerPackets) -> CarrierState? {
         guard !batch.carriers.isEmpty else { return nil }
-        return carrierIndex(ofTunnel: index, destination, mark, detail).flatMap { carrierStates[$0] }
+        return carrierIndex(ofTunnel: index, packets).flatMap { carrierStates[$0] }
     }
 
-    /// The traits of an interface, with those that follow from what carries packets to a destination there; `nil` when
-    /// it is gone.
-    func traits(
-        ofInterface index: UInt32,
-        _ destination: IPAddress,
-        _ mark: UInt32,
-        _ detail: QueryDetail
-    ) -> InterfaceTraits? {
-        guard let traits = interfaces.traits(ofInterface: index, detail) else { return nil }
-        guard traits.contains(.isTunnel), let state = carrierState(ofTunnel: index, destination, mark, detail)
-        else { return traits }
+    /// The traits of an interface, with those that follow from what carries packets there; `nil` when it is gone.
+    func traits(ofInterface index: UInt32, _ packets: InnerPackets) -> InterfaceTraits? {
+        guard let traits = interfaces.traits(ofInterface: index, packets.detail) else { return nil }
+        guard traits.contains(.isTunnel), let state = carrierState(ofTunnel: index, packets) else {
+            return traits
+        }
         switch state {
         case .underEvaluation: return traits.union(.isNotCarried)
         case .evaluated(let outer) where outer.rank < 2:
@@ -107,28 +85,16 @@ extension EvaluationBatch {
     }
 
     /// Why the outer packets of a tunnel cannot leave now: if the tunnel around it waits too, what that waits for.
-    func carrierReason(
-        ofTunnel index: UInt32,
-        _ destination: IPAddress,
-        _ mark: UInt32,
-        _ detail: QueryDetail
-    ) -> ReachabilityReason? {
-        guard case .evaluated(let outer)? = carrierState(ofTunnel: index, destination, mark, detail) else {
-            return nil
-        }
+    func carrierReason(ofTunnel index: UInt32, _ packets: InnerPackets) -> ReachabilityReason? {
+        guard case .evaluated(let outer)? = carrierState(ofTunnel: index, packets) else { return nil }
         return outer.kind == .tunnelWaits ? outer.outerReason : outer.reason
     }
 
     /// Checks that the outer packets of the tunnels that an answer leads into could be looked up.
-    func checkCarriers(
-        _ answer: RouteAnswer,
-        _ destination: IPAddress,
-        _ mark: UInt32,
-        _ detail: QueryDetail
-    ) throws(ReachabilityError) {
+    func checkCarriers(_ answer: RouteAnswer, _ packets: InnerPackets) throws(ReachabilityError) {
         guard !batch.carriers.isEmpty else { return }
         for nexthop in answer.nexthops {
-            let state = carrierState(ofTunnel: nexthop.interfaceIndex, destination, mark, detail)
+            let state = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
             if case .failed(let error)? = state { throw error }
         }
     }
@@ -159,7 +125,7 @@ extension EvaluationBatch {
                 found.append(carrier)
                 guard let index = carrier.interface?.index, !next.contains(where: { $0.index == index })
                 else { continue }
-                next.append((index, outer?.lookup.candidate.destination, outer?.packetMark ?? mark))
+                next.append((index, outer?.lookup.candidate.destination, outer?.outerPackets.mark ?? mark))
             }
         }
         return found

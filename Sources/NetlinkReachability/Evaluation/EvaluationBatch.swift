@@ -260,9 +260,9 @@ extension EvaluationBatch {
         case .answered(let source, let answer):
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
-            let detail = batch.lookups[index].detail
-            try checkCarriers(answer, query.destination, query.mark, detail)
-            let judgement = judge(answer, of: candidate, query, detail)
+            let packets = batch.lookups[index].packets
+            try checkCarriers(answer, packets)
+            let judgement = judge(answer, of: candidate, query, packets)
             guard case .taken(let match) = answer else { return judgement }
             if let encapsulation = match.nexthop?.encapsulation {
                 let outer = outer(of: batch.lookups[index])
@@ -271,7 +271,7 @@ extension EvaluationBatch {
             // The default path stands for many addresses, whose packets take each nexthop.
             guard match.takesOneNexthop, !candidate.isDefaultPath else { return judgement }
             for nexthop in match.nexthops {
-                let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, detail)
+                let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, packets)
                 guard one.flags == judgement.flags else { throw .undecidedSource(query) }
             }
             return judgement
@@ -287,26 +287,22 @@ extension EvaluationBatch {
     ///   - answer: The answer.
     ///   - candidate: What was looked up.
     ///   - query: The packet.
-    ///   - detail: What is known of interfaces.
-    ///   - mark: The mark that the packets have in a tunnel; `nil` for that of the query.
+    ///   - packets: What it is in a tunnel.
     /// - Returns: The judgement, with the nexthop that decided.
     func judge(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         _ query: RouteQuery,
-        _ detail: QueryDetail,
-        _ mark: UInt32? = nil
+        _ packets: InnerPackets
     ) -> Judgement {
-        ReachabilityRules.judge(answer, of: candidate, query) {
-            traits(ofInterface: $0, query.destination, mark ?? query.mark, detail)
-        }
+        ReachabilityRules.judge(answer, of: candidate, query) { traits(ofInterface: $0, packets) }
     }
 
     /// The evaluation of the packet that the route puts around the one of a lookup; `nil` where there is none.
     private func outer(of lookup: CandidateLookup) -> Evaluation? {
         guard let (destination, answer) = lookup.outer?.value else { return nil }
         let (candidate, query) = (Candidate.address(destination), lookup.outerQuery(destination))
-        let judgement = judge(answer, of: candidate, query, lookup.detail)
+        let judgement = judge(answer, of: candidate, query, InnerPackets(query, lookup.detail))
         let facts = judgement.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
@@ -323,7 +319,7 @@ extension EvaluationBatch {
     func evaluation(
         of lookup: CandidateLookup,
         _ judgement: Judgement,
-        _ mark: UInt32? = nil,
+        _ packets: InnerPackets? = nil,
         all: [Evaluation] = []
     ) -> Evaluation {
         guard case .answered(let source, let answer) = lookup.step else {
@@ -340,7 +336,7 @@ extension EvaluationBatch {
             answer: answer,
             sourceAddress: judgement.flags.isEmpty ? nil : answer.sourceAddress(of: query),
             all: all,
-            outerReason: outerReason(of: judgement, lookup, mark ?? lookup.query.mark),
+            outerReason: outerReason(of: judgement, lookup, packets ?? lookup.packets),
             pendingSource: pendingSource(of: judgement, query)
         )
         let facts = judgement.nexthop.flatMap {
@@ -361,13 +357,12 @@ extension EvaluationBatch {
     private func outerReason(
         of judgement: Judgement,
         _ lookup: CandidateLookup,
-        _ mark: UInt32
+        _ packets: InnerPackets
     ) -> ReachabilityReason? {
         guard judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop else {
             return outer(of: lookup)?.reason
         }
-        return carrierReason(
-            ofTunnel: nexthop.interfaceIndex, lookup.query.destination, mark, lookup.detail)
+        return carrierReason(ofTunnel: nexthop.interfaceIndex, packets)
     }
 
     /// The name of an interface that a full answer goes through; `nil` when it is gone.

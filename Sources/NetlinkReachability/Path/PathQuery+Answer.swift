@@ -250,7 +250,7 @@ extension EvaluationBatch {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
             var other = evaluation
             let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
-            let traits = traits(ofInterface: nexthop.interfaceIndex, query.destination, query.mark, .full)
+            let traits = traits(ofInterface: nexthop.interfaceIndex, InnerPackets(query, .full))
             other.judgement = ReachabilityRules.judge(single, of: candidate, query) { _ in traits }
             other.facts = facts
             if other.rank == evaluation.rank { others.append(other) }
