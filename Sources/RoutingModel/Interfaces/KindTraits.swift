@@ -22,13 +22,15 @@ struct KindTraits: OptionSet {
     static let leadsNowhere = KindTraits(rawValue: 1 << 6)
     /// The driver reports the operational state "unknown" rather than "up".
     static let hidesState = KindTraits(rawValue: 1 << 7)
+    /// Its IFLA_LINK is no layer below: it selects the VRF of its packets alone (`xfrm_dst_lookup`).
+    static let linkSelectsDomain = KindTraits(rawValue: 1 << 8)
 
     fileprivate static let ofKind: [String: KindTraits] = [
         "ppp": [.isPointToPoint, .hidesState],
         "l2tp": .isPointToPoint,
         // Those whose ends the kernel shows are read in `TunnelEnds+Attributes.swift`.
         "gre": .isPointToPoint, "ip6tnl": .isPointToPoint, "ipip": .isPointToPoint, "sit": .isPointToPoint,
-        "xfrm": [.isPointToPoint, .isOpaqueTunnel],
+        "xfrm": [.isPointToPoint, .isOpaqueTunnel, .linkSelectsDomain],
         // The ends of vti and xfrm are in IPsec states, which only a privileged process can read.
         "vti": [.isPointToPoint, .isOpaqueTunnel], "vti6": .isOpaqueTunnel,
         "wireguard": [.isPointToPoint, .isOpaqueTunnel, .hidesState],

@@ -109,12 +109,11 @@ package struct LinkFlags: OptionSet, Hashable, Sendable {
 extension Link {
     /// The interface below in this namespace whose state decides over this one's, or `nil`.
     ///
-    /// The other end of a veth pair is a peer, not a layer below, and an index of another namespace says
-    /// nothing here. That of an IPsec interface selects the VRF of its packets alone (`xfrm_dst_lookup`).
+    /// The other end of a veth pair is a peer, not a layer below, and an index of another namespace says nothing here.
     package var lowerHere: UInt32? {
-        guard let lower, lower != 0, lower != index, !lowerIsForeign, !isPairEnd, kind != "xfrm" else {
-            return nil
-        }
+        guard let lower, lower != 0, lower != index, !lowerIsForeign,
+            kindTraits.isDisjoint(with: [.isPairEnd, .linkSelectsDomain])
+        else { return nil }
         return lower
     }
 
