@@ -122,14 +122,11 @@ extension KernelRouting {
     /// - Throws: An error when the dump failed, or was interrupted each time (EAGAIN).
     package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
         try withSocket { (socket) throws(ReachabilityError) in
-            for _ in 1...3 {
-                var found: [Neighbour.Key: [UInt8]] = [:]
-                let isInterrupted = try socket.dump(DumpRequest(.neighbours)) { message in
-                    if let entry = try? Neighbour.hardwareAddress(message) { found[entry.key] = entry.bytes }
-                }
-                if !isInterrupted { return found }
+            let request = Request(RTM_GETNEIGH, isDump: true, ndmsg())
+            return try socket.list(request, "dump the kernel's neighbours", from: [:]) {
+                (found: inout [Neighbour.Key: [UInt8]], message) in
+                if let entry = try? Neighbour.hardwareAddress(message) { found[entry.key] = entry.bytes }
             }
-            throw ReachabilityError(operation: "dump the kernel's neighbours", number: EAGAIN)
         }
     }
 
