@@ -47,8 +47,9 @@ struct Path: NetflagsCommand {
     func perform() throws -> ExitStatus {
         let recording = try recorded.instant()
         let options = try socket.options(isReplay: recording != nil)
-        guard recording == nil || !identity else {
-            throw UsageError("a recording has no hardware addresses: leave out --identity or --replay")
+        if recording != nil {
+            try UsageError.refuse(
+                [("--identity", identity)], because: "a recording has no hardware addresses")
         }
         if watch {
             try UsageError.refuse(
