@@ -106,8 +106,10 @@ struct TimelineCommand: TargetListCommand {
     /// What says that nothing is recorded in the span.
     private func absence() throws(ReachabilityError) -> String {
         let name = LineFile(recording).name
-        let span = Recording.isStored(recording) ? try Recording(operand: recording).span() : nil
-        guard from != nil || to != nil, span.map({ $0.lowerBound < $0.upperBound }) ?? true else {
+        let isStored = Recording.isStored(recording)
+        let span = isStored ? try Recording(operand: recording).span() : nil
+        let holdsTime = span.map { $0.lowerBound < $0.upperBound } ?? !isStored
+        guard from != nil || to != nil, holdsTime else {
             return "\(name) holds no time: record with --events"
         }
         let extent = span.map { ": it is of \($0.lowerBound) to \($0.upperBound)" } ?? ""

@@ -134,6 +134,16 @@ struct TimelineCommandTests {
         #expect(result.errors.contains("record with --events"))
     }
 
+    /// No other time would help.
+    @Test(arguments: ["--from", "--to"]) func `a recording without events holds no time in any span`(
+        option: String
+    ) throws {
+        let path = Recordings.path("01-dummy/02-up-default-routes")
+        let result = try NetflagsProcess.run("timeline", option, "2031-01-01", path, "default")
+        #expect(result.status == 2)
+        #expect(result.errors.contains("record with --events"), "\(result.errors)")
+    }
+
     @Test(
         arguments: [
             ([Night.path], "give an address, or default"),
