@@ -69,6 +69,22 @@ struct WatchCauseTests {
         #expect(expired?["origin"] == .string("lifetimeEnd"))
     }
 
+    /// The wire of the last line was named, which the packets had left since.
+    @Test func `a cause is that of the path just before, also where it had no line of its own`() throws {
+        let host = try Self.network()
+        try host.wire("w1", "203.0.113.1/24")
+        let watch = try RunningNetflags(
+            ["watch", "--json", "--explain", Self.target, "203.0.113.9"], in: host)
+        for _ in 0..<2 { _ = try watch.row() }
+        try host.ip(
+            "route replace default via 203.0.113.254", "rule add to 203.0.113.9 blackhole pref 7")
+        #expect(try watch.row()?["target"] == .string("203.0.113.9"))
+        try host.shell("printf 'link set w0 down\\nlink set w1 down\\n' | ip -batch -")
+        let row = try #require(try watch.row())
+        #expect(row["target"] == .string(Self.target))
+        #expect(row["cause"]?["interface"] == .string("w1"), "\(row)")
+    }
+
     /// The notifications of other changes are read too, and one that came before counts for no later line.
     @Test func `an event that changed an answer before is no cause again`() throws {
         let host = try Self.network()
