@@ -54,6 +54,8 @@ final class FakeKernel {
     private let respond: (_ requests: [Request], _ attempt: Int) -> [Reading]
     private let isStrict: Bool
     private var queue: [Reading] = []
+    /// Where a socket received last, which is valid as long as the socket.
+    private(set) var received = UnsafeRawBufferPointer(start: nil, count: 0)
     /// The errno with which sending fails; 0 for none.
     var sendFailure: Int32 = 0
 
@@ -103,6 +105,7 @@ final class FakeKernel {
     }
 
     private func receive(_ buffer: UnsafeMutableRawBufferPointer, _ sender: inout sockaddr_nl) -> Int {
+        received = UnsafeRawBufferPointer(buffer)
         sender = sockaddr_nl()
         sender.nl_family = UInt16(AF_NETLINK)
         guard !queue.isEmpty else { return Int(-EAGAIN) }

@@ -330,6 +330,23 @@ struct FakeKernelTests {
         #expect(error?.number == EAGAIN && kernel.sent.count == 3)
     }
 
+    @Test func `answers with secrets leave nothing in the memory of the socket`() throws {
+        let kernel = FakeKernel { requests, _ in [Self.listed(0x5ec2_e700, requests[0], isInterrupted: false)]
+        }
+        let secret = MessageBytes.bytes(of: UInt32(0x5ec2_e700))
+        func isStored() -> Bool {
+            kernel.received.indices.dropLast(3).contains {
+                kernel.received[$0..<$0 + 4].elementsEqual(secret)
+            }
+        }
+        try kernel.withSocket { socket in
+            try socket.list(Request(RTM_GETLINK, isDump: true, ifinfomsg()), "list", from: ()) { _, _ in }
+            #expect(isStored())
+            socket.wipe()
+            #expect(!isStored())
+        }
+    }
+
     /// What had moved in between counted twice.
     @Test func `a list that is asked for again has nothing of the interrupted dump`() throws {
         let kernel = FakeKernel { requests, attempt in
