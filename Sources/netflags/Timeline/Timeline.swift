@@ -184,7 +184,8 @@ extension Timeline {
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
         lanes[change.index].newest = interval
-        guard change.isFirst || interval.differs(from: before, changes) else { return }
+        let old = change.isFirst ? nil : before?.answer
+        guard old.map({ change.result.isChange(from: $0, changes) }) ?? true else { return }
         lanes[change.index].add(interval)
     }
 
@@ -227,11 +228,6 @@ extension Timeline.Lane {
 }
 
 extension Timeline.Interval {
-    fileprivate func differs(from before: Self?, _ changes: ReachabilityReport.Change) -> Bool {
-        guard let report, let old = before?.report else { return answer != before?.answer }
-        return !report.isSame(as: old, changes)
-    }
-
     fileprivate init(_ change: Recording.Change<ReachabilityReport>) {
         self.init(
             start: change.time, end: change.time, state: Timeline.State(change.result), answer: change.result,

@@ -49,11 +49,7 @@ struct WatchProgress {
         counts[old?.isReachable, default: 0] -= 1
         counts[result.isReachable, default: 0] += 1
         guard let old else { return .first }
-        let isChange =
-            if let old = old.report, let new = result.report { !new.isSame(as: old, changes) } else {
-                old.failure != result.failure
-            }
-        guard isChange else { return .repetition }
+        guard result.isChange(from: old, changes) else { return .repetition }
         changed.insert(index)
         return .change
     }
