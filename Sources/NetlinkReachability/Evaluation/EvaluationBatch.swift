@@ -9,6 +9,8 @@ internal import RoutingModel
 /// ``LookupBatch`` asks, and ``ReachabilityRules`` evaluate the answers.
 struct EvaluationBatch: ~Copyable {
     /// The most targets that share a batch: more would take memory, and gain no time.
+    ///
+    /// The monitor reads notifications again after as many observations.
     static let limit = 256
 
     /// What is known of a target before it is looked up.

@@ -230,43 +230,43 @@ struct MonitorLoop: ~Copyable {
     ///
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
-        var rest = ids[...]
-        while !rest.isEmpty, evaluateBatch(&rest) {}
+        let now = clock.now
+        let planned = ids.compactMap { id in observations[id].map { Planned(id: id, observation: $0) } }
+        var taken = 0
+        do throws(LateSource) {
+            try monitor.facts.evaluate(
+                planned,
+                plan: { item, batch in plan(item, &batch) },
+                take: { (item, batch, entries) throws(LateSource) in
+                    let error = take(&batch, item.observation, item.id, entries, now)
+                    guard error?.number != ETIMEDOUT else { throw LateSource() }
+                    taken += 1
+                })
+        } catch {
+            // Each further query would take as long, and no notification would be read until then.
+            state.stall(planned[taken...].map(\.id), at: now)
+        }
         guard !changed.isEmpty else { return }
         for observation in changed { observation.deliver() }
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// An observation in a batch, and the targets that it added.
-    private typealias Planned = (id: MonitorState.ID, observation: Observation, entries: Range<Int>)
+    /// An observation that is evaluated.
+    private struct Planned {
+        let id: MonitorState.ID
+        let observation: Observation
+    }
 
-    /// Evaluates the first observations in one batch, and removes them from the rest.
-    ///
-    /// - Returns: Whether the source answers in time. If it does not, each further query would take as long, and
-    ///   no notification would be read until then.
-    private mutating func evaluateBatch(_ rest: inout ArraySlice<MonitorState.ID>) -> Bool {
-        let now = clock.now
-        var batch = EvaluationBatch(monitor.facts)
-        var planned: [Planned] = []
-        while batch.count < EvaluationBatch.limit, let id = rest.popFirst() {
-            guard let observation = observations[id] else { continue }
-            let first = batch.count
-            let resolution = state.names.resolution(of: id)
-            // Without a resolution, a resolver that cannot run is all there is to say about a name.
-            if resolution != nil || state.names.error(of: id) == nil {
-                batch.resolution = resolution.map(ResolvedName.success)
-                observation.plan(&batch)
-            }
-            planned.append((id, observation, first..<batch.count))
-        }
-        batch.run()
-        for (index, taken) in planned.enumerated() {
-            if take(&batch, taken.observation, taken.id, taken.entries, now)?.number == ETIMEDOUT {
-                state.stall(planned[index...].map(\.id) + rest, at: now)
-                return false
-            }
-        }
-        return true
+    /// The source does not answer in time.
+    private struct LateSource: Error {}
+
+    /// Adds the targets of an observation to a batch.
+    private func plan(_ item: Planned, _ batch: inout EvaluationBatch) {
+        let resolution = state.names.resolution(of: item.id)
+        // Without a resolution, a resolver that cannot run is all there is to say about a name.
+        guard resolution != nil || state.names.error(of: item.id) == nil else { return }
+        batch.resolution = resolution.map(ResolvedName.success)
+        item.observation.plan(&batch)
     }
 
     /// Takes the result of an observation; returns the error if it has to be tried again.

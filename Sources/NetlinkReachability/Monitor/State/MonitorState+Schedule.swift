@@ -133,7 +133,7 @@ extension MonitorState {
     private mutating func evaluate(_ pending: Pending) {
         // Also checks observations that are already due, unless there are many: a removed route is often checked again
         // during the next burst.
-        let first = pass.count <= Self.chunkLimit ? 0 : pass.count
+        let first = pass.count <= EvaluationBatch.limit ? 0 : pass.count
         if !pending.ids.isEmpty { pass.append(contentsOf: pending.ids) }
         pending.prefixes.each { prefix in
             index.forEach(in: prefix) { pass.append($0) }
@@ -158,7 +158,7 @@ extension MonitorState {
     /// Moves the next observations to evaluate to ``chunk``.
     private mutating func takeChunk() {
         if !chunk.isEmpty { chunk.removeAll(keepingCapacity: true) }
-        while chunk.count < Self.chunkLimit, let id = pass.popLast() {
+        while chunk.count < EvaluationBatch.limit, let id = pass.popLast() {
             guard records[id] != nil, !names.isUnresolved(id) else { continue }
             chunk.append(id)
         }

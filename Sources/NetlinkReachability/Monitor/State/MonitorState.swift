@@ -40,8 +40,6 @@ struct MonitorState: Sendable {
         var burst: (first: MonitorInstant, last: MonitorInstant)?
     }
 
-    /// How many observations are evaluated before notifications are read again.
-    static let chunkLimit = 128
     /// How many prefixes are stored before they are looked up.
     static let prefixLimit = 1_024
 
