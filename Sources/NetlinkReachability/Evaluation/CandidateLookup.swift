@@ -11,6 +11,14 @@ struct LocalEnd {
     var address: IPAddress { given.withoutZone }
 }
 
+/// An interface that a socket is bound to.
+struct BoundInterface {
+    let index: UInt32
+    /// The name as the caller gave it, which can be an alternative one.
+    let name: String
+    let isLoopback: Bool
+}
+
 /// What the socket of a lookup is bound to.
 struct SocketBinding {
     /// The name of the interface; `nil` for none.

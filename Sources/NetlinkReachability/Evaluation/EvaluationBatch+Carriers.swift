@@ -2,16 +2,6 @@
 
 internal import RoutingModel
 
-/// What became of the outer packets of a tunnel.
-enum CarrierState {
-    /// The evaluation has not ended: the outer packets lead back into the tunnel.
-    case underEvaluation
-    case evaluated(Evaluation)
-    /// No answer shows it.
-    case unknown
-    case failed(ReachabilityError)
-}
-
 // MARK: - Evaluate
 
 extension EvaluationBatch {

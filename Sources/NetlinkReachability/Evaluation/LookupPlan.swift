@@ -49,11 +49,3 @@ extension CandidateLookup {
             candidate, detail, query, bindingTo: binding, isConnected: isConnected, isOuter: isOuter, step)
     }
 }
-
-/// An interface that a socket is bound to.
-struct BoundInterface {
-    let index: UInt32
-    /// The name as the caller gave it, which can be an alternative one.
-    let name: String
-    let isLoopback: Bool
-}
