@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
 
 // The default path is found with the same queries and rules as its flags.
@@ -168,14 +167,9 @@ extension PathQuery {
         // Queries accept foreign IPv6 sources silently.
         let isBound = evaluation.kind != .notOwnAddress
         for (offset, query) in queries.enumerated() where isBound {
-            do {
-                // Packets of a socket that is bound to a VRF leave through one of its ports.
-                bound += try batch.exits(batch.evaluation(first + offset)).filter {
-                    $0.interface.index == query.link.index
-                }
-            } catch  where error.number == ENODEV {
-                // The interface was removed before the query.
-                continue
+            // Packets of a socket that is bound to a VRF leave through one of its ports.
+            bound += try batch.exits(batch.evaluation(first + offset)).filter {
+                $0.interface.index == query.link.index
             }
         }
         var chosen: [PathExit] = []

@@ -2,6 +2,7 @@
 
 import AddressLiterals
 import Fakes
+import Glibc
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import RoutingModel
@@ -82,6 +83,21 @@ struct LookupBatchTests {
         }
         #expect(try reachability(.address(Self.remoteV6), network).blockingFlags() == .reachable)
         #expect(network.queries.map(\.source) == [nil, Self.one, nil, Self.one])
+    }
+
+    /// Between the query about the interface and the one about the route.
+    @Test func `a socket whose interface is removed before the route is looked up reaches nothing`() throws {
+        let address = IPAddress(198, 51, 100, 1)
+        let network = network {
+            let gone = ReachabilityError(
+                operation: "ask for a route", number: ENODEV, message: "No such device")
+            $0.answers = [address: [.error(gone)]]
+        }
+        var options = ReachabilityOptions()
+        options.interface = "eth0"
+        let report = try reachability(.address(address), network, options: options).blockingReport()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason == ReachabilityReason(.noInterface, "eth0"))
     }
 
     @Test func `the facts that come with the last answers count`() throws {
