@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
 
 /// A local address, and the interface that its socket is bound to.
@@ -193,11 +192,6 @@ extension CandidateLookup {
                 step = .failed(error)
             }
         default: return
-        }
-        // The interface that the socket is bound to was removed before the queries.
-        if case .failed(let error) = step, error.number == ENODEV {
-            let name = boundInterface.map(InterfaceReference.init(name:))
-            step = .unreachable((name ?? InterfaceReference(index: query.outputInterface)).absence)
         }
     }
 

@@ -105,7 +105,7 @@ struct MonitorBatchTests {
         routing.failure.withLock { $0 = ETIMEDOUT }
         feeds.notify([.rule])
         await source.monitor.settle()
-        #expect(routing.batches.withLock { $0.map { Set($0).count } } == [128])
+        #expect(routing.batches.withLock { $0.map { Set($0).count } } == [EvaluationBatch.limit])
         observation.cancel()
     }
 
