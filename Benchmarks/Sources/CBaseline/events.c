@@ -111,7 +111,7 @@ static int64_t drain(int descriptor, uint64_t *checksum) {
 struct baseline_watch {
     pthread_t thread;
     int events;
-    int questions;
+    int queries;
     int epoll;
     uint32_t local;
     uint32_t address;
@@ -122,8 +122,8 @@ struct baseline_watch {
 };
 
 static int ask(const baseline_watch *watch) {
-    return watch->local ? baseline_connection(watch->questions, watch->local, watch->address)
-                        : baseline_packets(watch->questions, watch->address, 0, 1, 1);
+    return watch->local ? baseline_connection(watch->queries, watch->local, watch->address)
+                        : baseline_packets(watch->queries, watch->address, 0, 1, 1);
 }
 
 static void *watch(void *context) {
@@ -155,7 +155,7 @@ baseline_watch *baseline_watch_start(uint32_t local, uint32_t address, void (*no
         return NULL;
     }
     started->events = open_listener();
-    started->questions = baseline_open();
+    started->queries = baseline_open();
     started->epoll = epoll_create1(EPOLL_CLOEXEC);
     started->local = local;
     started->address = address;
@@ -178,7 +178,7 @@ void baseline_watch_stop(baseline_watch *started, int descriptor) {
     (void)baseline_change(descriptor, false, 0xc6120000, 24);
     pthread_join(started->thread, NULL);
     close(started->events);
-    close(started->questions);
+    close(started->queries);
     close(started->epoll);
     free(started);
 }

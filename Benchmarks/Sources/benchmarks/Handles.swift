@@ -21,7 +21,7 @@ struct Handles {
 
     /// The same for a number of handles, as a place on an axis of growth.
     func grow(to count: Int) throws {
-        // Below, the time is that of waking up, which the questions in C have none of.
+        // Below, the time is that of waking up, which the queries in C have none of.
         if count >= 1_000 { try burst(count) }
         try one(of: count)
     }
@@ -76,7 +76,7 @@ struct Handles {
         for observation in observations { observation.cancel() }
     }
 
-    /// One change that touches all handles, until each has its new flags, against the same questions.
+    /// One change that touches all handles, until each has its new flags, against the same queries.
     private func burst(_ count: Int) throws {
         let observations = try start(count, .onMonitorThread)
         let there = observations[0].current

@@ -7,7 +7,7 @@ import RoutingModel
 
 /// The network namespace of the benchmarks, and what changes its routes.
 struct Host {
-    /// Where a question goes behind the gateway of the namespace.
+    /// Where a query goes behind the gateway of the namespace.
     static let behind: UInt32 = 0x0801_0101
 
     /// A socket of the C side.

@@ -3,7 +3,7 @@
 import CBaseline
 import Glibc
 
-/// `flags()` against the same question to other libraries.
+/// `flags()` against the same query to other libraries.
 ///
 /// libnl is part of the C side. The others are programs in the folder that the environment variable `PEERS` names:
 /// what is not there is left out, with a line that says so.
@@ -32,7 +32,7 @@ enum Peers {
 
     private static func run(against theirs: Side, rounds: Int) throws {
         try Duel(
-            question: "peers, address behind a gateway", ours: try Questions.flags(Host.behind),
+            name: "peers, address behind a gateway", ours: try Queries.flags(Host.behind),
             theirs: theirs,
             batch: 100, rounds: rounds
         ).run()

@@ -32,12 +32,16 @@ struct Processes {
         let (plain, commands) = ("\(folder)/addresses", "\(folder)/commands")
         let addresses = Self.addresses()
         try writeFile(plain, addresses.map { "\($0)\n" }.joined())
-        try writeFile(commands, addresses.map { "route get \($0)\n" }.joined())
+        // The same two lookups as ours: the entry of the table, and the packet's own route.
+        try writeFile(
+            commands, addresses.map { "route get fibmatch \($0)\nroute get \($0)\n" }.joined())
         for options in [["-"], ["--json", "-"]] {
             try duel(
                 "\(addresses.count) addresses, each",
                 Command(words: [netflags] + options, input: plain, statuses: [1], lines: addresses.count),
-                Command(words: ["ip", "-force", "-batch", commands], statuses: [1, 2]), .batch,
+                Command(
+                    words: ["ip", "-force", "-batch", commands], note: ", 2 lookups each", statuses: [1, 2]),
+                .batch,
                 batch: addresses.count, rounds: 15)
         }
         try sockets()
@@ -66,12 +70,12 @@ struct Processes {
     }
 
     private func duel(
-        _ question: String, _ ours: Command, _ theirs: Command, _ goal: Goal, batch: Int, rounds: Int
+        _ name: String, _ ours: Command, _ theirs: Command, _ goal: Goal, batch: Int, rounds: Int
     ) throws {
         for command in [ours, theirs] { try command.check(output: "\(folder)/output") }
         // One run of a process does the work of a batch.
         try Duel(
-            question: question, ours: Side(ours.name) { _ in try ours.run() },
+            name: name, ours: Side(ours.name) { _ in try ours.run() },
             theirs: Side(theirs.name) { _ in try theirs.run() }, goal: goal, batch: batch, rounds: rounds
         ).run()
     }
@@ -81,6 +85,8 @@ struct Processes {
 private struct Command {
     /// The program, looked for in PATH, and its arguments.
     let words: [String]
+    /// What it does, behind its name.
+    var note = ""
     /// The file that it reads as its standard input.
     var input = "/dev/null"
     /// The exit statuses of a run that does its work.
@@ -88,10 +94,10 @@ private struct Command {
     /// How many lines it writes; `nil` for any number.
     var lines: Int?
 
-    /// The command without the paths of files.
+    /// The command without the paths of files, and what it does.
     var name: String {
         let program = words[0].split(separator: "/").last.map(String.init) ?? ""
-        return ([program] + words.dropFirst().filter { !$0.contains("/") }).joined(separator: " ")
+        return ([program] + words.dropFirst().filter { !$0.contains("/") }).joined(separator: " ") + note
     }
 
     /// Runs it once and looks at what it does: one that fails at once would be fast.

@@ -45,7 +45,7 @@ struct Snapshots {
             for _ in 0..<count { keep(try read()) }
         }
         try Duel(
-            question: "a link set down, for \(count) targets", ours: ours, theirs: load, goal: .prediction,
+            name: "a link set down, for \(count) targets", ours: ours, theirs: load, goal: .prediction,
             batch: 1, rounds: 8
         ).run()
     }
@@ -71,7 +71,7 @@ struct Snapshots {
             var checksum: UInt64 = 0
             for _ in 0..<count { try checked("dump routes", baseline_dump(host.socket, &checksum)) }
         }
-        try Duel(question: "load all IPv4 routes", ours: ours, theirs: bare, goal: goal, batch: 1, rounds: 8)
+        try Duel(name: "load all IPv4 routes", ours: ours, theirs: bare, goal: goal, batch: 1, rounds: 8)
             .run()
     }
 
@@ -89,7 +89,7 @@ struct Snapshots {
             for key in keys.prefix(count) { keep(baseline_route(host.socket, key, true)) }
         }
         try Duel(
-            question: "random addresses", ours: ours, theirs: kernel, goal: .lookup, batch: keys.count,
+            name: "random addresses", ours: ours, theirs: kernel, goal: .lookup, batch: keys.count,
             rounds: 8
         ).run()
     }

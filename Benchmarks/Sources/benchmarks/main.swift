@@ -8,9 +8,9 @@ let words = Array(CommandLine.arguments.dropFirst())
 do {
     let number = words.dropFirst().first.flatMap { Int($0) } ?? 0
     switch (words.first ?? "", words.count) {
-    case ("questions", 1): try Questions(Host()).run()
-    case ("questions-alone", 1): try Questions(Host()).grow()
-    case ("questions-together", 2): try Questions(Host()).grow(together: number)
+    case ("queries", 1): try Queries(Host()).run()
+    case ("queries-alone", 1): try Queries(Host()).grow()
+    case ("queries-together", 2): try Queries(Host()).grow(together: number)
     case ("peers", 1): try Peers.run()
     case ("processes", 3): try Processes(netflags: words[1], folder: words[2]).run()
     case ("hold-sockets", 2): try SocketHolder.hold(number: number)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The other side of the benchmarks: the same questions as a C programmer would ask them by hand, with system
+ * The other side of the benchmarks: the same queries as a C programmer would ask them by hand, with system
  * calls and the kernel's own headers only, as little work as the answer allows. Also libnl's lookup.
  *
  * Numbers below 0 are negative errnos throughout.
@@ -25,7 +25,7 @@ int baseline_open(void);
  * (RTM_F_FIB_MATCH), else the leg chosen. Returns the outgoing interface's index. */
 int baseline_route(int descriptor, uint32_t address, bool wants_entry);
 
-/* Four questions in one datagram, as a connection has them: the entries of its local address, of its packets and of those
+/* Four queries in one datagram, as a connection has them: the entries of its local address, of its packets and of those
  * of a new connection, and the route that these get. Returns a number that differs when an interface does, or the errno
  * of the local address or of the connection's packets. */
 int baseline_connection(int descriptor, uint32_t local, uint32_t address);
@@ -34,7 +34,7 @@ int baseline_connection(int descriptor, uint32_t local, uint32_t address);
 int baseline_routes(int descriptor, uint32_t address, bool wants_entry, int count);
 
 /* `count` packets, `width` in one send, at most 32, each to an address that is `step` above that of the one before. Each
- * is two questions, the entry and the route of the packet itself; their answers are read one by one. Returns the last. */
+ * is two queries, the entry and the route of the packet itself; their answers are read one by one. Returns the last. */
 int baseline_packets(int descriptor, uint32_t address, uint32_t step, int width, int count);
 
 /* RTM_GETLINK for an interface without its statistics, `count` times. Returns 0. */

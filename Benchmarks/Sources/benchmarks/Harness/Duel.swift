@@ -2,13 +2,13 @@
 
 import CBaseline
 
-/// Two sides of one question, timed in turns.
+/// Two sides that do the same, timed in turns.
 ///
 /// A machine's speed drifts, and jumps, by more than the difference of two sides. So short batches of both
 /// alternate, who begins alternates too, and what counts is the median of the rounds' ratios.
 struct Duel {
     /// What both sides do.
-    let question: String
+    let name: String
     let ours: Side
     let theirs: Side
     /// What the ratio is meant to come to; `nil` where there is nothing to reach.
@@ -26,7 +26,7 @@ struct Duel {
             let time = try time(oursFirst: round.isMultiple(of: 2))
             if round > 0 { times.append(time) }
         }
-        try Row(question, ours: ours.name, theirs: theirs.name, times, goal: goal).print()
+        try Row(name, ours: ours.name, theirs: theirs.name, times, goal: goal).print()
     }
 
     /// One round, in nanoseconds for one piece of work.

@@ -19,25 +19,25 @@ struct Goal {
 extension Goal {
     // MARK: Library calls
 
-    /// `flags()`, against the round trip in C with the same two questions.
+    /// `flags()`, against the round trip in C with the same two queries.
     static let flags = atMost(1.4)
-    /// `report()`, against two round trips and one question about a link.
+    /// `report()`, against two round trips and one query about a link.
     static let report = atMost(1.1)
     /// `flags(of:)`, against the pipelined loop of the same width in C.
     static let manyFlags = atMost(1.5)
 
-    /// `ordered(_:)` of 64 addresses, against the same two questions about each in C.
+    /// `ordered(_:)` of 64 addresses, against the same two queries about each in C.
     static let ordered = atMost(1.6)
 
     // MARK: The monitor
 
     /// Event to callback on a dispatch queue, against a loop in C that calls on a dispatch queue.
     static let callbackOnQueue = atMost(1.5)
-    /// The same for a connection, against four questions in one send.
+    /// The same for a connection, against four queries in one send.
     static let connectionCallback = atMost(1.8)
     /// The memory of each of 100,000 started handles, in bytes.
     static let handleMemory = atMost(1_024)
-    /// A change that touches 100,000 handles, against the same questions pipelined in C.
+    /// A change that touches 100,000 handles, against the same queries pipelined in C.
     static let burst = atMost(2.5)
 
     // MARK: Snapshots and replays
@@ -59,7 +59,7 @@ extension Goal {
 
     /// `netflags 127.0.0.1`, against `ip route get 127.0.0.1`.
     static let cold = atMost(3)
-    /// `netflags -` and `netflags --json -`, against `ip -force -batch`.
+    /// `netflags -` and `netflags --json -`, against `ip -force -batch` with the same two lookups.
     static let batch = atMost(0.8)
     /// `netflags sockets`, against `ss -tunH`.
     static let sockets = atMost(3)

@@ -12,13 +12,13 @@ struct Row {
     private var members: [String]
 
     /// What both sides of a comparison took: the medians, the median of the ratios, and their middle half.
-    init(_ question: String, ours: String, theirs: String, _ rounds: [Round], goal: Goal? = nil) {
+    init(_ name: String, ours: String, theirs: String, _ rounds: [Round], goal: Goal? = nil) {
         let ratios = rounds.map { $0.ours / $0.theirs }.sorted()
         let ratio = ratios.median
         let (low, high) = (ratios[ratios.count / 4], ratios[ratios.count * 3 / 4])
         let (our, their) = (rounds.map(\.ours).median, rounds.map(\.theirs).median)
         self.init(
-            question, "\(ours) \(our.short) ns, \(theirs) \(their.short) ns: \(ratio.short)",
+            name, "\(ours) \(our.short) ns, \(theirs) \(their.short) ns: \(ratio.short)",
             [
                 "\"ours\":\"\(ours)\"", "\"ours_ns\":\(our)", "\"theirs\":\"\(theirs)\"",
                 "\"theirs_ns\":\(their)",
@@ -28,20 +28,20 @@ struct Row {
     }
 
     /// A figure that has no rival.
-    init(_ question: String, _ figure: Double, unit: String, goal: Goal? = nil) {
+    init(_ name: String, _ figure: Double, unit: String, goal: Goal? = nil) {
         self.init(
-            question, "\(figure.short) \(unit)", ["\"figure\":\(figure)", "\"unit\":\"\(unit)\""], figure,
+            name, "\(figure.short) \(unit)", ["\"figure\":\(figure)", "\"unit\":\"\(unit)\""], figure,
             goal)
     }
 
-    private init(_ question: String, _ result: String, _ members: [String], _ number: Double, _ goal: Goal?) {
-        self.members = ["\"name\":\"\(question)\""] + members
+    private init(_ name: String, _ result: String, _ members: [String], _ number: Double, _ goal: Goal?) {
+        self.members = ["\"name\":\"\(name)\""] + members
         if let place = Self.place {
             self.members += ["\"axis\":\"\(place.axis)\"", "\"place\":\(place.number)"]
         }
         // Goals are those of full sizes: places on an axis of growth are not judged.
         guard let goal, Self.place == nil else {
-            text = "\(question): \(result)"
+            text = "\(name): \(result)"
             return
         }
         let isReached = goal.isReached(by: number)
@@ -49,7 +49,7 @@ struct Row {
             "\"goal\":\(goal.number)", "\"bound\":\"\(goal.bound)\"", "\"reached\":\(isReached)",
         ]
         text =
-            "\(question): \(result) (\(goal.bound) \(goal.number.short) \(isReached ? "reached" : "missed"))"
+            "\(name): \(result) (\(goal.bound) \(goal.number.short) \(isReached ? "reached" : "missed"))"
     }
 
     /// Where the rows of this process lie on an axis of growth: the environment variable `PLACE`, such as

@@ -4,8 +4,8 @@ import CBaseline
 import NetlinkReachability
 import RoutingModel
 
-/// What a question to the live kernel costs above the same round trip in C.
-struct Questions {
+/// What a query to the live kernel costs above the same round trip in C.
+struct Queries {
     /// Addresses of each kind in the benchmarks' network namespace.
     private static let places: [(name: String, address: UInt32)] = [
         ("own address", 0x7f00_0001), ("address on a link", 0xc000_0209),
@@ -29,15 +29,15 @@ struct Questions {
 
     /// `flags()` alone, as a place on an axis of growth.
     func grow() throws {
-        try flags("one question", Host.behind)
+        try flags("one query", Host.behind)
     }
 
     /// A number of addresses in one call, as a place on an axis of growth.
     func grow(together count: Int) throws {
-        try together("questions together, each", Host.behind, count: count)
+        try together("queries together, each", Host.behind, count: count)
     }
 
-    /// Our side of one question.
+    /// Our side of one query.
     static func flags(_ address: UInt32) throws -> Side {
         let reachability = NetworkReachability(address: IPAddress(v4: address))
         return Side("flags()") { count in
@@ -45,14 +45,14 @@ struct Questions {
         }
     }
 
-    private func flags(_ question: String, _ address: UInt32) throws {
+    private func flags(_ name: String, _ address: UInt32) throws {
         let theirs = Side("C, 2 RTM_GETROUTE in a send") { [host] count in
             try checked("RTM_GETROUTE", baseline_packets(host.socket, address, 0, 1, Int32(count)))
         }
-        try Duel(question: question, ours: try Self.flags(address), theirs: theirs, goal: .flags).run()
+        try Duel(name: name, ours: try Self.flags(address), theirs: theirs, goal: .flags).run()
     }
 
-    private func together(_ question: String, _ address: UInt32, count: Int = 100) throws {
+    private func together(_ name: String, _ address: UInt32, count: Int = 100) throws {
         let source = NetworkSource.kernel
         let ours = Side("flags(of:)") { count in
             keep(try source.flags(of: Array(repeating: IPAddress(v4: address), count: count)))
@@ -61,7 +61,7 @@ struct Questions {
             try checked("RTM_GETROUTE", baseline_packets(host.socket, address, 0, 32, Int32(count)))
         }
         try Duel(
-            question: question, ours: ours, theirs: theirs, goal: .manyFlags, batch: count,
+            name: name, ours: ours, theirs: theirs, goal: .manyFlags, batch: count,
             rounds: max(12, 4_000 * 100 / max(count, 100))
         ).run()
     }
@@ -75,12 +75,12 @@ struct Questions {
             try checked("RTM_GETROUTE", baseline_packets(host.socket, Host.behind, 1, 32, Int32(count)))
         }
         try Duel(
-            question: "which address first", ours: ours, theirs: theirs, goal: .ordered, batch: count
+            name: "which address first", ours: ours, theirs: theirs, goal: .ordered, batch: count
         ).run()
     }
 
     /// A full report is the entry, the source address, and the interface.
-    private func report(_ question: String, _ address: UInt32) throws {
+    private func report(_ name: String, _ address: UInt32) throws {
         let reachability = NetworkReachability(address: IPAddress(v4: address))
         let ours = Side("report()") { count in
             for _ in 0..<count { keep(try reachability.blockingReport()) }
@@ -91,6 +91,6 @@ struct Questions {
             try checked("RTM_GETROUTE", baseline_routes(host.socket, address, false, Int32(count)))
             try checked("RTM_GETLINK", baseline_links(host.socket, interface, Int32(count)))
         }
-        try Duel(question: question, ours: ours, theirs: theirs, goal: .report).run()
+        try Duel(name: name, ours: ours, theirs: theirs, goal: .report).run()
     }
 }
