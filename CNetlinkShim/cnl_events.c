@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #include "cnl_internal.h"
 
@@ -10,19 +9,6 @@ struct cnl_events {
     struct nl_sock *socket;
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
 };
-
-/* With MSG_TRUNC the kernel returns the length of a datagram even if it did not fit. */
-ssize_t cnl_receive(int descriptor, void *buffer, size_t size, int flags, struct sockaddr_nl *sender) {
-    socklen_t sender_size = sizeof(*sender);
-    ssize_t length;
-    do {
-        length = recvfrom(descriptor, buffer, size, MSG_TRUNC | flags, (struct sockaddr *)sender, &sender_size);
-    } while (length < 0 && errno == EINTR);
-    if (length >= 0 && (sender_size != sizeof(*sender) || sender->nl_family != AF_NETLINK)) {
-        sender->nl_pid = UINT32_MAX;
-    }
-    return length < 0 ? -errno : length;
-}
 
 cnl_events *cnl_events_open(cnl_error *error) {
     cnl_events *events = malloc(sizeof(*events));

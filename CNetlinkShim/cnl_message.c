@@ -2,8 +2,136 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <netlink/errno.h>
+#include <netlink/version.h>
+#include <stdio.h>
+#include <sys/socket.h>
 
 #include "cnl_internal.h"
+
+/* MARK: errors */
+
+bool cnl_fail(cnl_error *error, int number) {
+    memset(error, 0, sizeof(*error));
+    error->number = number;
+    return false;
+}
+
+/* libnl maps several errnos to one code, so the errno of the failed call is used. */
+bool cnl_fail_libnl(cnl_error *error, int libnl_code) {
+    int number = errno;
+    cnl_fail(error, number != 0 ? number : EIO);
+    if (number == 0) {
+        snprintf(error->text, sizeof(error->text), "%s", nl_geterror(libnl_code));
+    }
+    return false;
+}
+
+cnl_libnl_release cnl_libnl_version(void) {
+    return (cnl_libnl_release){.major = nl_ver_maj, .minor = nl_ver_min, .micro = nl_ver_mic};
+}
+
+/* MARK: datagrams */
+
+/* With MSG_TRUNC the kernel returns the length of a datagram even if it did not fit. */
+ssize_t cnl_receive(int descriptor, void *buffer, size_t size, int flags, struct sockaddr_nl *sender) {
+    socklen_t sender_size = sizeof(*sender);
+    ssize_t length;
+    do {
+        length = recvfrom(descriptor, buffer, size, MSG_TRUNC | flags, (struct sockaddr *)sender, &sender_size);
+    } while (length < 0 && errno == EINTR);
+    if (length >= 0 && (sender_size != sizeof(*sender) || sender->nl_family != AF_NETLINK)) {
+        sender->nl_pid = UINT32_MAX;
+    }
+    return length < 0 ? -errno : length;
+}
+
+int cnl_for_each_message(const void *bytes, size_t length, cnl_message_handler handler, void *context) {
+    int rest = (int)length;
+    struct nlmsghdr *message = (struct nlmsghdr *)bytes;
+    for (; nlmsg_ok(message, rest); message = nlmsg_next(message, &rest)) {
+        handler(message, context);
+    }
+    return rest > 0 ? -EBADMSG : 0;
+}
+
+/* MARK: attributes */
+
+cnl_run cnl_run_of(const void *head, size_t length) {
+    /* libnl counts in ints and would skip the rest silently. */
+    return (cnl_run){.next = head, .remaining = (int)length, .is_cut = length > INT_MAX};
+}
+
+const struct nlattr *cnl_run_next(cnl_run *run) {
+    if (run->is_cut || run->remaining <= 0) {
+        return NULL;
+    }
+    const struct nlattr *attribute = (const struct nlattr *)run->next;
+    /* nla_ok() also refuses a header that overruns the rest, where nla_parse() would ignore the rest and accept half a
+     * message. */
+    if (!nla_ok(attribute, run->remaining)) {
+        run->is_cut = true;
+        return NULL;
+    }
+    int step = NLA_ALIGN(attribute->nla_len);
+    step = step < run->remaining ? step : run->remaining;
+    run->next += step;
+    run->remaining -= step;
+    return attribute;
+}
+
+int cnl_parse_attributes(const void *bytes, size_t length, cnl_attributes *attributes) {
+    memset(attributes, 0, sizeof(*attributes));
+    cnl_run run = cnl_run_of(bytes, length);
+    const struct nlattr *attribute;
+    while ((attribute = cnl_run_next(&run))) {
+        size_t type = (size_t)cnl_attribute_type(attribute);
+        if (type < CNL_COUNT(attributes->by_type)) {
+            attributes->by_type[type] = attribute;
+        }
+        if (type > attributes->highest_type) {
+            attributes->highest_type = (uint16_t)type;
+        }
+    }
+    return run.is_cut ? -EBADMSG : 0;
+}
+
+int cnl_next_attribute(const void *bytes, size_t length, size_t *offset, const struct nlattr **attribute) {
+    cnl_run run = cnl_run_of((const char *)bytes + *offset, length - *offset);
+    *attribute = cnl_run_next(&run);
+    *offset = length - (size_t)run.remaining;
+    return run.is_cut ? -EBADMSG : *attribute != NULL;
+}
+
+/* NLMSG_DONE holds a header and an errno. NLMSG_ERROR holds also the request's header, and without NLM_F_CAPPED the
+ * request's payload. With NLM_F_ACK_TLVS attributes with the kernel's text follow. */
+bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error) {
+    const struct nlmsgerr *body = nlmsg_data(message);
+    bool is_error = message->nlmsg_type == NLMSG_ERROR;
+    size_t skip = is_error ? sizeof(*body) : sizeof(body->error);
+    size_t payload = message->nlmsg_len - NLMSG_HDRLEN;
+    cnl_fail(error, 0);
+    /* The kernel's errors are negative errnos. */
+    if (payload < skip || body->error > 0 || body->error == INT_MIN) {
+        return false;
+    }
+    error->number = -body->error;
+    if (is_error && !(message->nlmsg_flags & NLM_F_CAPPED) && body->msg.nlmsg_len >= NLMSG_HDRLEN) {
+        skip += NLMSG_ALIGN(body->msg.nlmsg_len) - NLMSG_HDRLEN;
+    }
+    cnl_attributes attributes;
+    if (!(message->nlmsg_flags & NLM_F_ACK_TLVS) || skip > payload ||
+        cnl_parse_attributes((const char *)body + skip, payload - skip, &attributes) != 0) {
+        return true;
+    }
+    const struct nlattr *text = attributes.by_type[NLMSGERR_ATTR_MSG];
+    if (text) {
+        nla_strlcpy(error->text, text, sizeof(error->text));
+    }
+    return true;
+}
+
+/* MARK: routes */
 
 /* Copies a value of fixed size. Returns false when the attribute is shorter. */
 static bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
