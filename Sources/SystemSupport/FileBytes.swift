@@ -36,3 +36,31 @@ package enum FileBytes {
         return number == 0 ? String(decoding: bytes, as: UTF8.self) : nil
     }
 }
+
+/// Settings of the kernel that no message holds (sysctl).
+package enum KernelSetting {
+    /// Whether a setting with a number has another one than 0; `nil` if it cannot be read.
+    ///
+    /// - Parameter path: The file below `/proc/sys`.
+    /// - Returns: Whether it is set.
+    package static func isSet(_ path: String) -> Bool? {
+        guard let file = fopen("/proc/sys/\(path)", "r") else { return nil }
+        defer { fclose(file) }
+        let byte = fgetc(file)
+        return byte == EOF ? nil : byte != 0x30
+    }
+}
+
+/// Calls the body with the descriptor of a folder and each name in it, `.` and `..` too.
+///
+/// - Returns: Whether the folder can be read; if not, `errno` has the reason.
+package func forEachEntry(of folder: String, _ body: (Int32, UnsafePointer<CChar>) -> Void) -> Bool {
+    guard let stream = opendir(folder) else { return false }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            pointer.withMemoryRebound(to: CChar.self, capacity: 256) { body(dirfd(stream), $0) }
+        }
+    }
+    return true
+}
