@@ -211,10 +211,111 @@ extension QuerySocket {
     }
 }
 
+extension QuerySocket {
+    /// Returns all interfaces of the namespace.
+    mutating func links() throws(ReachabilityError) -> [Link] {
+        try collect(DumpRequest(.links)) { change in
+            if case .link(let report) = change { report.link } else { nil }
+        }
+    }
+
+    /// Returns the policy rules of a family in the kernel's order.
+    package mutating func rules(family: IPAddress.Family) throws(ReachabilityError) -> [Rule] {
+        try collect(DumpRequest(.rules, family: family)) { change in
+            guard case .rule(let rule) = change, rule.family == family else { return nil }
+            return rule
+        }
+    }
+
+    /// Returns the addresses of one interface, or of all, in the kernel's order.
+    mutating func addresses(
+        ofInterface index: UInt32,
+        family: IPAddress.Family?
+    ) throws(ReachabilityError) -> [InterfaceAddress] {
+        do {
+            // A kernel that does not filter or lacks the family sends all addresses.
+            return try collect(DumpRequest(.addresses, family: family, interfaceIndex: index)) { change in
+                guard case .address(let address) = change,
+                    index == 0 || address.interfaceIndex == index,
+                    family == nil || address.address.family == family
+                else { return nil }
+                return address
+            }
+        } catch {
+            // A kernel that filters reports when the interface is gone.
+            guard index != 0, error.number == ENODEV else { throw error }
+            return []
+        }
+    }
+
+    /// Dumps a table.
+    ///
+    /// A table that changed during the dump is dumped again, at most five times: a table that never stops changing
+    /// has no consistent dump.
+    mutating func collect<Value>(
+        _ request: DumpRequest,
+        _ take: (NetworkChange) -> Value?
+    ) throws(ReachabilityError) -> [Value] {
+        var values: [Value] = []
+        for _ in 1...5 {
+            values.removeAll(keepingCapacity: true)
+            let isInterrupted = try dump(request) { message in
+                if let value = message.change.flatMap(take) { values.append(value) }
+            }
+            if !isInterrupted { break }
+        }
+        return values
+    }
+}
+
 extension NetlinkMessage {
     /// Whether a message of the dump of routes is about an exception that the kernel cached.
     fileprivate var isCachedRoute: Bool {
         guard let route = try? body(rtmsg.self) else { return false }
         return route.rtm_flags & UInt32(RTM_F_CLONED) != 0
+    }
+}
+
+/// A family of generic netlink, whose number the kernel assigns.
+struct GenericFamily {
+    /// Wi-Fi.
+    static let nl80211 = GenericFamily(name: NL80211_GENL_NAME)
+    /// WireGuard, whose answers hold private and preshared keys.
+    static let wireGuard = GenericFamily(name: WG_GENL_NAME, holdsSecrets: true)
+
+    let name: String
+    /// Whether its answers are overwritten once they are read.
+    var holdsSecrets = false
+
+    /// Dumps what a command lists, through a socket of its own.
+    ///
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - operation: What an error names.
+    ///   - attributes: The attributes of the request.
+    ///   - empty: What has been found before the first message.
+    ///   - body: Adds a message, valid during the call, to what has been found.
+    /// - Returns: What was found.
+    /// - Throws: An error, with ENOENT when the kernel has no such family.
+    func dump<Found>(
+        _ command: some BinaryInteger,
+        _ operation: String,
+        _ attributes: [Request.Attribute] = [],
+        from empty: Found,
+        _ body: (inout Found, NetlinkMessage) throws(MalformedMessage) -> Void
+    ) throws(ReachabilityError) -> Found {
+        var socket = try QuerySocket(netlinkProtocol: NETLINK_GENERIC)
+        defer { if holdsSecrets { socket.wipe() } }
+        let naming = Request(
+            GENL_ID_CTRL, genlmsghdr(cmd: UInt8(CTRL_CMD_GETFAMILY), version: 1, reserved: 0),
+            [Request.Attribute(CTRL_ATTR_FAMILY_NAME, text: name)])
+        let family = try socket.value(naming, operation, missingFor: []) {
+            (message) throws(MalformedMessage) -> UInt16? in
+            try message.parts(genlmsghdr.self).attributes.value(CTRL_ATTR_FAMILY_ID)
+        }
+        guard let family else { throw ReachabilityError(operation: operation, number: EBADMSG) }
+        let header = genlmsghdr(cmd: UInt8(command), version: 1, reserved: 0)
+        let request = Request(family, isDump: true, header, attributes)
+        return try socket.list(request, operation, from: empty, body)
     }
 }
