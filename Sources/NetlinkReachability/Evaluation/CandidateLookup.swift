@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 /// A local address, and the interface that its socket is bound to.
 struct LocalEnd {
@@ -280,5 +280,92 @@ extension CandidateLookup {
         case .success: step = next
         case .failure(let error): step = .failed(error)
         }
+    }
+}
+
+/// An address that a target stands for, one of possibly several.
+package struct Candidate: Hashable, Sendable {
+    /// The address that the kernel is asked about.
+    package var destination: IPAddress
+    /// Whether the address only stands for the default path.
+    package var isDefaultPath: Bool
+
+    /// An address that is evaluated for its own sake.
+    package static func address(_ address: IPAddress) -> Candidate {
+        Candidate(destination: address, isDefaultPath: false)
+    }
+
+    /// The default path of one family, through the interface of a zone or any: public addresses stand for it.
+    ///
+    /// IPv4 has one in each half of the address space, because a host can send one half elsewhere. Filters of special
+    /// addresses do not answer for them, as they would for 0.0.0.1 or `::`.
+    package static func defaultPath(_ family: IPAddress.Family, zone: ZoneIdentifier? = nil) -> [Candidate] {
+        let probes =
+            switch family {
+            case .v4: [IPAddress(12, 0, 0, 1), IPAddress(206, 0, 0, 1)]
+            case .v6: [IPAddress(v6High: 0x2600 << 48, low: 1)]
+            }
+        return probes.map { probe in
+            var probe = probe
+            probe.zone = zone
+            return Candidate(destination: probe, isDefaultPath: true)
+        }
+    }
+
+    /// The candidates of an address, which are those of the default path for the zero addresses.
+    ///
+    /// A resolver can return a zero address too: many hosts files map names to 0.0.0.0.
+    package static func candidates(for address: IPAddress) -> [Candidate] {
+        let address = address.unmapped
+        guard address.isUnspecified else { return [.address(address)] }
+        return IPAddress.Family.allCases.flatMap { defaultPath($0, zone: address.zone) }
+    }
+}
+
+// Candidates and options become lookups: the first step of an evaluation. It asks nothing.
+extension CandidateLookup {
+    /// Plans the lookup of a candidate for a socket.
+    ///
+    /// - Parameters:
+    ///   - candidate: The candidate.
+    ///   - local: The local address that the socket is bound to; `nil` for none.
+    ///   - options: The options of the socket.
+    ///   - detail: How much to find out.
+    ///   - isConnected: Whether the socket is connected.
+    ///   - index: The interface that the socket is bound to, 0 for none; `nil` where the options and zones say it.
+    ///   - isOuter: Whether a tunnel sends the packets, and no socket.
+    init(
+        _ candidate: Candidate,
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail,
+        isConnected: Bool = false,
+        boundTo index: UInt32? = nil,
+        isOuter: Bool = false
+    ) {
+        let destination = candidate.destination
+        var query = RouteQuery(destination: destination.withoutZone, source: local?.withoutZone)
+        options.apply(to: &query)
+        query.wantsEntry = detail == .full
+        let interface: InterfaceReference? =
+            if let index { index == 0 ? nil : InterfaceReference(index: index) } else {
+                InterfaceReference(of: destination, from: local, options)
+            }
+        guard local != nil || interface != nil || destination.needsZone else {
+            self.init(candidate, detail, query, isConnected: isConnected, isOuter: isOuter)
+            return
+        }
+        let end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
+        let step: Step =
+            if let interface {
+                .findingInterface(interface)
+            } else if destination.needsZone {
+                .unreachable(ReachabilityReason(.needsInterface, destination.description))
+            } else {
+                Self.firstStep(from: end)
+            }
+        let binding = SocketBinding(local: end)
+        self.init(
+            candidate, detail, query, bindingTo: binding, isConnected: isConnected, isOuter: isOuter, step)
     }
 }

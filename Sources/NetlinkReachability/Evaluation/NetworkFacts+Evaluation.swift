@@ -62,3 +62,90 @@ extension NetworkFacts {
         return try batch.report(0, on: target, options)
     }
 }
+
+extension EvaluationBatch {
+    /// Makes the report on a target that was added.
+    mutating func report(
+        _ index: Int,
+        on target: ReachabilityTarget,
+        _ options: ReachabilityOptions
+    ) throws(ReachabilityError) -> ReachabilityReport {
+        let evaluation = try evaluation(index)
+        let local = if case .pair(let own, _) = target.kind { own } else { options.localAddress }
+        return ReachabilityReport(
+            target, evaluation, try carriers(of: evaluation),
+            connectResult: try connectResult(of: evaluation, from: local), name: { name(ofInterface: $0) })
+    }
+
+    /// The entries of the kernel's tables that the findings of a report have.
+    func entries(_ index: Int) throws(ReachabilityError) -> [Route] {
+        try evaluation(index).all.compactMap { $0.answer?.entry }
+    }
+
+    /// What carries the interface that decided.
+    private mutating func carriers(of evaluation: Evaluation) throws(ReachabilityError) -> [TunnelCarrier] {
+        guard let query = evaluation.query, query.wantsEntry, let index = evaluation.facts?.index else {
+            return []
+        }
+        return try carriers(ofInterface: index, to: query.destination, query.mark)
+    }
+
+    /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown,
+    /// and below ``QueryDetail/full``.
+    private func connectResult(
+        of evaluation: Evaluation,
+        from local: IPAddress?
+    ) throws(ReachabilityError) -> ReachabilityReport.ConnectResult? {
+        guard var query = evaluation.query, query.wantsEntry else { return nil }
+        query.wantsEntry = false
+        // The kernel's choice of a source is left to the socket.
+        query.source = local?.withoutZone
+        return try facts.routing.connect(query).map(ReachabilityReport.ConnectResult.init)
+    }
+}
+
+extension ReachabilityReport {
+    fileprivate init(
+        _ target: ReachabilityTarget,
+        _ evaluation: Evaluation,
+        _ carriers: [TunnelCarrier],
+        connectResult: ConnectResult?,
+        name: (UInt32) -> String?
+    ) {
+        self.init(
+            target: target,
+            flags: evaluation.flags,
+            reason: evaluation.reason,
+            // The address that stands for the default path is not the caller's.
+            address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
+            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) },
+            interface: evaluation.facts.map(NetworkInterface.init),
+            gateway: evaluation.gateway,
+            sourceAddress: evaluation.sourceAddress,
+            connectResult: connectResult,
+            findings: evaluation.all.map { Finding($0, name: name) },
+            knownCarriers: carriers.isEmpty ? nil : carriers
+        )
+    }
+}
+
+extension ReachabilityReport.Detail {
+    /// How much an evaluation finds out for the report.
+    var evaluation: QueryDetail { self == .full ? .full : .reason }
+}
+
+extension ReachabilityReport.Finding {
+    fileprivate init(_ evaluation: Evaluation, name: (UInt32) -> String?) {
+        let rejection: RouteRejection? =
+            if case .rejected(let given)? = evaluation.answer { given } else { nil }
+        self.init(
+            address: evaluation.candidate?.destination ?? .anyV4,
+            flags: evaluation.flags,
+            reason: evaluation.reason,
+            kernelError: rejection?.rawValue,
+            interface: evaluation.facts.map(NetworkInterface.init),
+            interfaceState: (evaluation.facts?.link).map(NetworkInterface.State.init),
+            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) }
+        )
+    }
+}
