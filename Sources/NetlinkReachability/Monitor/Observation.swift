@@ -56,3 +56,65 @@ final class Observation: Sendable {
 
     func trace() -> (query: String, result: String) { sink.trace(index) }
 }
+
+/// How the queries of one kind are evaluated for an observation, and how their results are delivered.
+///
+/// The closures are made where the type of the values is known, as those of ``QueryKind`` are. Their casts are safe
+/// because an ``Observation`` passes on the sink that it was made with, of the same `Value`.
+final class QueryEvaluation<Value: Sendable>: Sendable {
+    let kind: QueryKind<Value>
+    let steps: EvaluationSteps
+
+    init(_ kind: QueryKind<Value>) {
+        self.kind = kind
+        @Sendable func typed(_ sink: any ResultSink) -> ObservationSink<Value> {
+            unsafeDowncast(sink, to: ObservationSink<Value>.self)
+        }
+        steps = EvaluationSteps(
+            plan: kind.plan,
+            evaluate: { (object, sink, index, batch, entries, onlyChanges) in
+                let result = Result { () throws(ReachabilityError) in
+                    try kind.answer(object, &batch, entries)
+                }
+                return typed(sink).take(result, index, onlyChanges)
+            },
+            deliver: { typed($0).deliver() })
+    }
+}
+
+/// What the monitor does with the queries of one kind, whatever the type of their values.
+final class EvaluationSteps: Sendable {
+    typealias Query = any AnyObject & Sendable
+
+    /// Adds the targets that the answer needs to a batch.
+    let plan: @Sendable (Query, inout EvaluationBatch) -> Void
+    /// Answers a query from a batch that was run, and offers the result to the sink of an observation.
+    ///
+    /// The last parameter is whether an answer that equals the last one is dropped. A name whose resolver cannot run
+    /// needs that: the answer about the addresses from before does not end that failure.
+    let evaluate:
+        @Sendable (
+            Query, _ sink: any ResultSink, _ index: Int, inout EvaluationBatch, Range<Int>, Bool
+        ) -> EvaluationOutcome
+    /// Calls a handler that is to be called on the monitor's thread with what is due.
+    let deliver: @Sendable (any ResultSink) -> Void
+
+    init(
+        plan: @escaping @Sendable (Query, inout EvaluationBatch) -> Void,
+        evaluate:
+            @escaping @Sendable (
+                Query, any ResultSink, Int, inout EvaluationBatch, Range<Int>, Bool
+            ) -> EvaluationOutcome,
+        deliver: @escaping @Sendable (any ResultSink) -> Void
+    ) {
+        self.plan = plan
+        self.evaluate = evaluate
+        self.deliver = deliver
+    }
+}
+
+/// A query that can be observed.
+protocol ObservableQuery<Answer>: MonitorQuery {
+    /// How queries of this type are evaluated, as a constant.
+    static var evaluation: QueryEvaluation<Answer> { get }
+}

@@ -1,7 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
+public import Dispatch
+internal import Glibc
 internal import SystemSupport
+
+/// Where a handler is called.
+public enum CallbackDelivery: Sendable {
+    /// On a dispatch queue.
+    case queue(DispatchQueue)
+    /// On the monitor's thread, right after the evaluation: no other thread has to wake.
+    ///
+    /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All
+    /// observations of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and no
+    /// notification is read; after some time the kernel drops notifications, and everything is evaluated again.
+    ///
+    /// - The first call comes on that thread, too: it can come before or after the observation is returned.
+    /// - A handler can begin, cancel and release observations. What it begins first calls its handler after this call
+    ///   has returned, unless no other observation was left: a new thread begins then, while the old one can still
+    ///   be in this call.
+    /// - Synchronous queries work. For an address, they take microseconds; for a name, all observations wait for the
+    ///   resolver.
+    /// - It must not wait for what only the monitor can bring about: another handler, an element of
+    ///   ``NetworkUpdates``, ``NetworkReachability/waitUntilReachable(timeout:)``. Such a wait never ends.
+    /// - All signals are blocked on the thread.
+    case onMonitorThread
+}
+
+/// Whether the result of an evaluation is delivered, and its error.
+typealias EvaluationOutcome = (isChange: Bool, error: ReachabilityError?)
+
+/// The results of an observation, whatever their type.
+protocol ResultSink: AnyObject, Sendable {
+    /// Offers a failure; returns whether it is delivered.
+    func fail(_ error: ReachabilityError, _ index: Int) -> Bool
+    /// Delivers the error of an observation whose time is over.
+    func expire()
+    /// A query and its newest result, in words.
+    func trace(_ index: Int) -> (query: String, result: String)
+}
 
 /// Compares the results of an observation, and delivers changes to its handler or iteration.
 ///
@@ -321,5 +357,26 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             tracker?.end()
         }
         return receiver != nil
+    }
+}
+
+/// Whether the calling thread is inside of a handler of an observation.
+enum HandlerScope {
+    /// A value of each thread: the number of handlers that it is inside of.
+    private static let depth: pthread_key_t = {
+        var key = pthread_key_t()
+        let status = pthread_key_create(&key, nil)
+        precondition(status == 0, "pthread_key_create failed with error \(status)")
+        return key
+    }()
+
+    static var isInside: Bool { pthread_getspecific(depth) != nil }
+
+    /// Calls a handler.
+    static func run(_ handler: () -> Void) {
+        let outer = pthread_getspecific(depth)
+        pthread_setspecific(depth, UnsafeRawPointer(bitPattern: UInt(bitPattern: outer) + 1))
+        handler()
+        pthread_setspecific(depth, outer)
     }
 }
