@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// The number of an observation, from 1; not used again.
+///
+/// The lower half is an index, which later observations use again; the upper half is never the same.
+typealias ObservationID = UInt64
+
 /// Values by the numbers of observations.
 ///
-/// The lower half of a number is an index of an array, which later observations use again; the upper half is never the
-/// same. There can be a hundred thousand observations, for which a dictionary takes two to three times the memory.
+/// The lower halves are the indices of an array. There can be a hundred thousand observations, for which a dictionary
+/// takes two to three times the memory.
 struct ObservationTable<Value: Sendable>: Sendable {
-    typealias ID = MonitorState.ID
+    typealias ID = ObservationID
 
     private struct Entry: Sendable {
         var value: Value?
@@ -45,5 +50,32 @@ struct ObservationTable<Value: Sendable>: Sendable {
 
     private static func parts(of id: ID) -> (index: Int, generation: UInt32) {
         (Int(UInt32(truncatingIfNeeded: id)), UInt32(id >> 32))
+    }
+}
+
+/// The instants at which observations are due, one for each observation.
+struct Timetable: Sendable {
+    private var times: [ObservationID: MonitorInstant] = [:]
+    /// Not later than the earliest instant; `nil` if there are none.
+    private(set) var earliest: MonitorInstant?
+
+    /// Sets the instant of an observation, or removes it.
+    mutating func set(_ id: ObservationID, to time: MonitorInstant?) {
+        if let time {
+            times[id] = time
+            earliest = min(earliest ?? time, time)
+        } else if !times.isEmpty {
+            times[id] = nil
+            if times.isEmpty { earliest = nil }
+        }
+    }
+
+    /// Removes and returns the observations that are due.
+    mutating func take(at now: MonitorInstant) -> [ObservationID] {
+        guard let earliest, earliest <= now else { return [] }
+        let due = times.filter { $0.value <= now }.map(\.key)
+        for id in due { times[id] = nil }
+        self.earliest = times.values.min()
+        return due
     }
 }
