@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// The query for the default path of a socket, through interfaces of some types.
 struct PathQuery: MonitorQuery {
     /// The only type of interface that the path can take; `nil` for any.
@@ -54,5 +56,275 @@ struct IdentityQuery: MonitorQuery {
         _ entries: Range<Int>
     ) throws(ReachabilityError) -> NetworkIdentity? {
         try query.answer(from: &batch, entries).identity
+    }
+}
+
+// The default path is found with the same queries and rules as its flags.
+//
+// The queries for the default path are sent once, and again for each interface that is up, as for a socket that is
+// bound to it, all in one batch. No table is read: a host can have a million routes, and the kernel alone decides by
+// its tables, rules and metrics.
+extension PathQuery {
+    /// The default path in one family.
+    private struct FamilyPath {
+        /// The kernel's choice.
+        var evaluation: Evaluation
+        /// The exits of each interface for a socket that is bound to it.
+        var bound: [PathExit]
+        /// The nexthops that packets take, the deciding one first.
+        var exits: [PathExit]
+
+        /// The rank of the best exit; 0 if a restriction excludes all.
+        var rank: Int { exits.first?.flags.rank ?? 0 }
+    }
+
+    /// A query about the default path through one interface.
+    private typealias BoundQuery = (link: Link, candidate: Candidate)
+
+    // MARK: Plan
+
+    /// Adds the queries to a batch: the default path of each family, then that of each interface in each family, then
+    /// the name servers.
+    func plan(_ batch: inout EvaluationBatch) {
+        let first = batch.count
+        for family in IPAddress.Family.allCases {
+            batch.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
+        }
+        for family in IPAddress.Family.allCases.indices {
+            for bound in boundQueries(of: family, first, batch) {
+                var query = RouteQuery(
+                    destination: bound.candidate.destination, outputInterface: bound.link.index)
+                options.apply(to: &query)
+                query.source = options.localAddress?.withoutZone
+                query.wantsEntry = true
+                batch.add(
+                    bound.candidate, query, boundTo: bound.link.name, infersCarriers: restrictsTypes)
+            }
+        }
+        guard (first..<batch.count).contains(where: { batch.lookup($0) != nil }), hasInterface(batch.host)
+        else {
+            return
+        }
+        // The resolver's sockets are unbound sockets of the same user.
+        var resolver = ReachabilityOptions()
+        resolver.user = options.user
+        for address in batch.host.nameservers() ?? [] { batch.add(.address(address), resolver, .flags) }
+    }
+
+    /// The queries for sockets that are bound to an interface, in one of the families.
+    private func boundQueries(
+        of family: Int,
+        _ first: Int,
+        _ batch: borrowing EvaluationBatch
+    ) -> [BoundQuery] {
+        // Without a lookup, the socket uses another family.
+        guard batch.lookup(first + family) != nil else { return [] }
+        let candidates = Candidate.defaultPath(IPAddress.Family.allCases[family])
+        return links(batch.host).flatMap { link in candidates.map { (link, $0) } }
+    }
+
+    /// The interfaces through which the default path can lead.
+    private func links(_ host: HostListing) -> [Link] {
+        candidates(host).filter(\.canLeadOut).sorted { $0.index < $1.index }
+    }
+
+    /// Whether the interface that the socket is bound to exists, if it is bound to one.
+    private func hasInterface(_ host: HostListing) -> Bool {
+        boundInterface == nil || !candidates(host).isEmpty
+    }
+
+    private var boundInterface: InterfaceReference? {
+        InterfaceReference(of: .anyV4, from: options.localAddress, options)
+    }
+
+    /// The interfaces of the socket: a socket that is bound to one has no other.
+    private func candidates(_ host: HostListing) -> [Link] {
+        // If the interfaces cannot be listed, `answer` says so.
+        let links = (try? host.links()) ?? []
+        guard let bound = boundInterface else { return links }
+        let named = links.filter { $0.name == bound.name }
+        return named.isEmpty ? links.filter { $0.index == bound.index } : named
+    }
+
+    // MARK: Judge
+
+    func answer(
+        from batch: inout EvaluationBatch,
+        _ entries: Range<Int>
+    ) throws(ReachabilityError) -> NetworkPath {
+        _ = try batch.host.links()
+        var paths: [FamilyPath] = []
+        var next = entries.lowerBound + IPAddress.Family.allCases.count
+        for family in IPAddress.Family.allCases.indices {
+            let bound = boundQueries(of: family, entries.lowerBound, batch)
+            paths.append(try path(entries.lowerBound + family, bound, next, &batch))
+            next += bound.count
+        }
+        let rank = paths.map(\.rank).max() ?? 0
+        // The first of the highest rank decides.
+        let used = rank == 0 ? [] : paths.filter { $0.rank == rank }.flatMap(\.exits)
+        let flags = used.first?.flags ?? []
+        let others = paths.flatMap(\.bound).filter { admits($0.interface) }
+        let exits = used + others.sorted(by: PathExit.isPreferred)
+        let excluded = restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
+        var carriers: [TunnelCarrier] = []
+        for exit in used {
+            carriers += try batch.carriers(
+                ofInterface: exit.interface.index, to: exit.destination, options.mark)
+        }
+        let interfaces = used.map(\.interface).withoutRepeats()
+        let cost = metering.cost(of: interfaces + carriers.compactMap(\.interface))
+        var path = NetworkPath(
+            status: NetworkPath.Status(flags),
+            availableInterfaces: exits.map(\.interface).withoutRepeats(),
+            usedInterfaces: interfaces,
+            usedGateways: used.compactMap { exit in
+                exit.gateway.map {
+                    Neighbour.Key(interfaceIndex: exit.interface.index, address: $0)
+                }
+            },
+            gateways: exits.compactMap(\.gateway).withoutRepeats(),
+            nameservers: batch.host.nameservers() ?? [],
+            supportsIPv4: rank > 0 && paths[0].rank == rank,
+            supportsIPv6: rank > 0 && paths[1].rank == rank,
+            reachesNameserver: try reachesNameserver(next..<entries.upperBound, &batch, isUsable: rank > 0),
+            isExpensive: cost.contains(.expensive),
+            isConstrained: cost.contains(.constrained),
+            carriers: carriers.withoutRepeats(),
+            flags: flags,
+            reason: used.first?.reason ?? excluded ?? unsatisfied(paths)
+        )
+        if identifies {
+            batch.noteNeighbours(path.usedGateways.map(\.address), of: entries.lowerBound)
+            path.identity = try NetworkIdentity(of: path, batch.host.facts.routing)
+        }
+        return path
+    }
+
+    /// The reason of the family that has a default route, else of the first that the socket uses.
+    private func unsatisfied(_ paths: [FamilyPath]) -> ReachabilityReason {
+        let evaluations = paths.map(\.evaluation)
+        let asked = evaluations.filter { $0.kind != .excludedFamily }
+        let best = asked.dropFirst().reduce(asked.first ?? evaluations[0]) {
+            $1.judgement.replaces($0.judgement) ? $1 : $0
+        }
+        return best.reason
+    }
+
+    /// The path that packets of one family take: the kernel's choice, or if the query excludes that, the best exit
+    /// that it admits.
+    private func path(
+        _ entry: Int,
+        _ queries: [BoundQuery],
+        _ first: Int,
+        _ batch: inout EvaluationBatch
+    ) throws(ReachabilityError) -> FamilyPath {
+        let evaluation = try batch.evaluation(entry)
+        var bound: [PathExit] = []
+        // Queries accept foreign IPv6 sources silently.
+        let isBound = evaluation.kind != .notOwnAddress
+        for (offset, query) in queries.enumerated() where isBound {
+            // Packets of a socket that is bound to a VRF leave through one of its ports.
+            bound += try batch.exits(batch.evaluation(first + offset)).filter {
+                $0.interface.index == query.link.index
+            }
+        }
+        var chosen: [PathExit] = []
+        // A host that sends one half of the address space elsewhere uses the exits of both halves.
+        for half in evaluation.all where half.rank == evaluation.rank { chosen += try batch.exits(half) }
+        chosen = chosen.filter { admits($0.interface) }
+        let best = bound.filter { admits($0.interface) }.min(by: PathExit.isPreferred)
+        var path = FamilyPath(evaluation: evaluation, bound: bound, exits: chosen)
+        if restrictsTypes, let best, best.flags.rank > path.rank { path.exits = [best] }
+        return path
+    }
+
+    /// Whether the resolver can send to a name server; `nil` if no name servers are known.
+    private func reachesNameserver(
+        _ entries: Range<Int>,
+        _ batch: inout EvaluationBatch,
+        isUsable: Bool
+    ) throws(ReachabilityError) -> Bool? {
+        guard batch.host.nameservers() != nil else { return nil }
+        guard isUsable else { return false }
+        for entry in entries where try batch.flags(entry).rank > 0 { return true }
+        return false
+    }
+}
+
+extension Link {
+    /// Whether the default path of this host can lead out through the interface.
+    fileprivate var canLeadOut: Bool {
+        flags.contains(.up) && !flags.contains(.loopback) && !isVRF && !isVRFPort
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements in their order, without repetitions.
+    fileprivate func withoutRepeats() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
+// MARK: - Exits
+
+/// A nexthop of the default path that packets of one family can take.
+struct PathExit: Hashable, Sendable {
+    var interface: NetworkInterface
+    /// The address that stands for those to which packets take it.
+    var destination: IPAddress
+    /// The gateway; a link-local one has the interface as its zone.
+    var gateway: IPAddress?
+    /// The metric of the default route.
+    var metric: UInt32
+    var flags: ReachabilityFlags
+    var reason: ReachabilityReason
+}
+
+extension PathExit {
+    /// Orders exits that only bound sockets take: those that need no connection first, then by metric, then by index.
+    static func isPreferred(_ one: PathExit, _ other: PathExit) -> Bool {
+        (-one.flags.rank, one.metric, one.interface.index)
+            < (-other.flags.rank, other.metric, other.interface.index)
+    }
+}
+
+extension EvaluationBatch {
+    /// The nexthops that packets can take: those of the highest rank, the one that decided first.
+    mutating func exits(_ evaluation: Evaluation) throws(ReachabilityError) -> [PathExit] {
+        guard evaluation.rank > 0, let candidate = evaluation.candidate, let query = evaluation.query,
+            let route = evaluation.answer?.entry, evaluation.facts != nil
+        else { return [] }
+        var others: [Evaluation] = []
+        for nexthop in evaluation.answer?.nexthops ?? [] where nexthop != evaluation.nexthop {
+            let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
+            var other = evaluation
+            let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
+            let traits = traits(ofInterface: nexthop.interfaceIndex, InnerPackets(query, .full))
+            other.judgement = ReachabilityRules.judge(single, of: candidate, query) { _ in traits }
+            other.facts = facts
+            if other.rank == evaluation.rank { others.append(other) }
+        }
+        others.sort { ($0.facts?.index ?? 0) < ($1.facts?.index ?? 0) }
+        return ([evaluation] + others).compactMap { PathExit($0, route.priority) }
+    }
+}
+
+extension PathExit {
+    fileprivate init?(_ evaluation: Evaluation, _ metric: UInt32) {
+        guard let facts = evaluation.facts, let nexthop = evaluation.nexthop,
+            let candidate = evaluation.candidate
+        else { return nil }
+        interface = NetworkInterface(facts)
+        destination = candidate.destination
+        gateway = nexthop.gateway
+        if let address = nexthop.gateway, address.needsZone {
+            let index = ZoneIdentifier(index: facts.link.index)
+            gateway?.zone = ZoneIdentifier(name: facts.link.name) ?? index
+        }
+        self.metric = metric
+        flags = evaluation.flags
+        reason = evaluation.reason
     }
 }

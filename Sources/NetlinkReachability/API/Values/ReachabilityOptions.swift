@@ -149,3 +149,117 @@ extension ReachabilityOptions: CustomStringConvertible {
         return words.isEmpty ? "default" : words.joined(separator: ", ")
     }
 }
+
+/// An interface as a program refers to it: by its name, by its index, or by what a user writes for one of them.
+///
+/// ```swift
+/// options.interface = "eth0"
+/// options.interface = InterfaceReference(index: 3)
+/// options.interface = InterfaceReference(nameOrIndex: text)     // "eth0" or "3"
+/// ```
+///
+/// Each evaluation looks the interface up, as a new socket does. The counterparts are `IFLA_IFNAME`,
+/// `IFLA_ALT_IFNAME` and `ifi_index`.
+public struct InterfaceReference: Hashable, Sendable, Codable {
+    /// The name, which can be an alternative one; `nil` for an index alone.
+    public let name: String?
+    /// The index; `nil` for a name alone.
+    ///
+    /// With a name too, it counts where no interface has that name.
+    public let index: UInt32?
+
+    /// Refers to an interface by its name.
+    public init(name: String) {
+        (self.name, index) = (name, nil)
+    }
+
+    /// Refers to an interface by its index: also to one whose name is not UTF-8.
+    public init(index: UInt32) {
+        (name, self.index) = (nil, index)
+    }
+
+    /// Refers to an interface as a user does: by a name, or by an index where no interface has that name.
+    ///
+    /// An index has decimal digits alone, and is not 0.
+    public init(nameOrIndex text: String) {
+        name = text
+        index = ZoneIdentifier(text)?.index
+    }
+
+    /// The interface of the address's zone, else of the options, else of the local address's zone; `nil` for none.
+    init?(of destination: IPAddress, from local: IPAddress?, _ options: ReachabilityOptions) {
+        if let zone = destination.zone {
+            self.init(nameOrIndex: zone.description)
+        } else if let interface = options.interface {
+            self = interface
+        } else if let zone = local?.zone {
+            self.init(nameOrIndex: zone.description)
+        } else {
+            return nil
+        }
+    }
+
+    /// The reason where no such interface exists.
+    var absence: ReachabilityReason {
+        if let index {
+            ReachabilityReason(.noInterface, other: "\(index)")
+        } else {
+            ReachabilityReason(.noInterface, name ?? "")
+        }
+    }
+}
+
+extension InterfaceReference: ExpressibleByStringLiteral {
+    /// Refers to an interface by its name.
+    public init(stringLiteral name: String) {
+        self.init(name: name)
+    }
+}
+
+extension InterfaceReference: CustomStringConvertible {
+    /// The name, or the index in decimal.
+    public var description: String {
+        name ?? index.map { "\($0)" } ?? ""
+    }
+}
+
+/// The protocol of an IP packet, such as TCP.
+///
+/// A number can be written where a protocol is expected: `options.ipProtocol = 132`. It is encoded as its number.
+///
+/// The kernel's counterpart is the protocol field of the IP header, `IPPROTO_TCP` and so on.
+public struct IPProtocol: RawRepresentable, Hashable, Sendable, Codable {
+    /// The protocol's number.
+    public let rawValue: UInt8
+
+    /// Wraps a number.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// TCP.
+    public static let tcp = IPProtocol(rawValue: UInt8(IPPROTO_TCP))
+    /// UDP.
+    public static let udp = IPProtocol(rawValue: UInt8(IPPROTO_UDP))
+    /// ICMP, which stands for ICMPv6 where the destination is an IPv6 address.
+    public static let icmp = IPProtocol(rawValue: UInt8(IPPROTO_ICMP))
+}
+
+extension IPProtocol: ExpressibleByIntegerLiteral {
+    /// Wraps the number of a literal.
+    public init(integerLiteral value: UInt8) {
+        self.init(rawValue: value)
+    }
+}
+
+extension IPProtocol: CustomStringConvertible {
+    /// `tcp`, `udp`, `icmp`, or the number of another protocol.
+    public var description: String {
+        switch self {
+        case .tcp: "tcp"
+        case .udp: "udp"
+        case .icmp: "icmp"
+        default: "\(rawValue)"
+        }
+    }
+}
