@@ -169,22 +169,4 @@ extension Duration {
     var deadline: DispatchTime {
         nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds)
     }
-
-    /// Whole nanoseconds, not below 0; the largest number for times beyond three centuries.
-    package var nanoseconds: Int {
-        // Up to nine seconds, the attoseconds are divided without arithmetic of 128 bits.
-        if let attoseconds = Int64(exactly: attoseconds) { return Int(max(attoseconds / 1_000_000_000, 0)) }
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        let (whole, isTooLong) = Int(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        guard !isTooLong else { return .max }
-        let (sum, isTooLongNow) = whole.addingReportingOverflow(Int(attoseconds / 1_000_000_000))
-        return isTooLongNow ? .max : sum
-    }
-
-    /// Whole milliseconds, rounded up, that poll(2) can wait.
-    package var milliseconds: Int32 {
-        let (sum, isTooLong) = nanoseconds.addingReportingOverflow(999_999)
-        return Int32(clamping: (isTooLong ? .max : sum) / 1_000_000)
-    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import NetlinkReachability
+internal import SystemSupport
 
 /// A manual clock as the clock of a monitor.
 package struct ManualMonitorClock: MonitorClock {
