@@ -5,53 +5,6 @@ internal import Glibc
 package import RoutingModel
 internal import SystemSupport
 
-/// A multicast group of rtnetlink (RTNLGRP_...).
-package struct EventGroup: Hashable, Sendable {
-    /// The kernel's name without its prefix.
-    package let name: String
-    /// The kernel's number.
-    let number: UInt32
-
-    private init(_ name: String, _ group: rtnetlink_groups) {
-        self.name = name
-        number = group.rawValue
-    }
-
-    /// Interfaces.
-    static let link = EventGroup("LINK", RTNLGRP_LINK)
-    /// IPv4 addresses.
-    static let ipv4Address = EventGroup("IPV4_IFADDR", RTNLGRP_IPV4_IFADDR)
-    /// IPv4 routes.
-    static let ipv4Route = EventGroup("IPV4_ROUTE", RTNLGRP_IPV4_ROUTE)
-    /// IPv4 rules.
-    static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE)
-    /// Nexthop objects (Linux 5.3 and later).
-    package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
-    /// Neighbours: frequent, so only recordings and observations of an identity join this group.
-    package static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
-
-    /// The groups of all that answers depend on, except neighbours.
-    package static let monitored = [
-        link,
-        ipv4Address,
-        ipv4Route,
-        ipv4Rule,
-        EventGroup("IPV6_IFADDR", RTNLGRP_IPV6_IFADDR),
-        EventGroup("IPV6_ROUTE", RTNLGRP_IPV6_ROUTE),
-        EventGroup("IPV6_RULE", RTNLGRP_IPV6_RULE),
-        EventGroup("IPV4_NETCONF", RTNLGRP_IPV4_NETCONF),
-        EventGroup("IPV6_NETCONF", RTNLGRP_IPV6_NETCONF),
-        nexthop,
-    ]
-
-    /// Whether a refusal means that the kernel has no such objects: nothing is missed then.
-    ///
-    /// Linux refuses the group of nexthop objects with EINVAL before 5.3.
-    func isUnknown(_ error: ReachabilityError) -> Bool {
-        self == .nexthop && (error.number == EINVAL || error.number == EOPNOTSUPP)
-    }
-}
-
 /// A socket that receives the kernel's notifications.
 package struct EventSocket: ~Copyable {
     private let handle: OpaquePointer
