@@ -82,7 +82,6 @@ extension EvaluationBatch {
 
     /// Checks that the outer packets of the tunnels that an answer leads into could be looked up.
     func checkCarriers(_ answer: RouteAnswer, _ packets: InnerPackets) throws(ReachabilityError) {
-        guard !batch.carriers.isEmpty else { return }
         for nexthop in answer.nexthops {
             let state = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
             if case .failed(let error)? = state { throw error }

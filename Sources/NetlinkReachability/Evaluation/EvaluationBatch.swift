@@ -263,7 +263,7 @@ extension EvaluationBatch {
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
             let packets = batch.lookups[index].packets
-            try checkCarriers(answer, packets)
+            if !batch.carriers.isEmpty { try checkCarriers(answer, packets) }
             let judgement = judge(answer, of: candidate, query, packets)
             guard case .taken(let match) = answer else { return judgement }
             if let encapsulation = match.nexthop?.encapsulation {
@@ -297,7 +297,10 @@ extension EvaluationBatch {
         _ query: RouteQuery,
         _ packets: InnerPackets
     ) -> Judgement {
-        ReachabilityRules.judge(answer, of: candidate, query) { traits(ofInterface: $0, packets) }
+        ReachabilityRules.judge(answer, of: candidate, query) {
+            batch.carriers.isEmpty
+                ? interfaces.traits(ofInterface: $0, packets.detail) : traits(ofInterface: $0, packets)
+        }
     }
 
     /// The evaluation of the packet that the route puts around the one of a lookup; `nil` where there is none.

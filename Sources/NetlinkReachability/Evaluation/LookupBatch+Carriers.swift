@@ -7,7 +7,6 @@ extension LookupBatch {
     ///
     /// - Returns: Whether there is one to run.
     mutating func addCarriers(_ interfaces: borrowing BatchInterfaces, _ host: HostListing) -> Bool {
-        guard interfaces.haveTunnels else { return false }
         let known = carriers.count
         for index in firstUnfollowed.lookup..<lookups.count {
             addCarriers(of: lookups[index], lookups[index].query.mark, depth: 0, interfaces, host)

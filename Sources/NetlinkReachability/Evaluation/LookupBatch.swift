@@ -45,7 +45,7 @@ struct LookupBatch {
                 carriers[index].lookup.appendQueries(to: &queries)
             }
             if queries.isEmpty {
-                guard addCarriers(interfaces, host) else {
+                guard interfaces.haveTunnels, addCarriers(interfaces, host) else {
                     // The reason can name an address; if they cannot be listed, it is shorter.
                     if lookups.contains(where: \.lacksSource) { _ = try? host.addresses() }
                     return
