@@ -191,6 +191,23 @@ extension OperationalState {
     }
 }
 
+/// The facts about an interface, and how much they contain.
+package struct InterfaceReading: Sendable {
+    package let facts: InterfaceFacts
+    private let detail: QueryDetail
+
+    /// Wraps facts that were asked for with a detail.
+    package init(_ facts: InterfaceFacts, _ detail: QueryDetail) {
+        self.facts = facts
+        self.detail = detail
+    }
+
+    /// Whether the facts contain what another query wants to know.
+    package func suffices(for wanted: QueryDetail) -> Bool {
+        wanted == .flags || detail != .flags
+    }
+}
+
 // MARK: - Where they come from
 
 /// The tables from which facts about interfaces are derived.

@@ -75,3 +75,78 @@ package struct LinkReport: Hashable, Sendable {
         return merged
     }
 }
+
+/// What a notification affects: not what is true now, only what to ask about again.
+package enum KernelNotification: Hashable, Sendable {
+    /// An interface; a loss when it is gone, down or without a carrier.
+    ///
+    /// The kernel may remove routes with it, without a notification and slightly later.
+    case link(isLoss: Bool)
+    /// An interface's address; a loss when it is gone.
+    case address(isLoss: Bool)
+    /// A route, for the addresses in a prefix.
+    case route(IPPrefix)
+    /// A route to a prefix is being removed: lookups may still return it for a moment.
+    case routeRemoval(IPPrefix)
+    /// A policy rule.
+    case rule
+    /// A nexthop object and the routes that use it; a loss when it is gone.
+    case nexthop(isLoss: Bool)
+    /// A setting of an interface or of all.
+    case settings
+    /// A neighbour with an address, after ``ChangeFeed/followNeighbours()``.
+    case neighbour(IPAddress)
+}
+
+/// The result of reading notifications.
+package enum FeedReading: Hashable, Sendable {
+    /// Notifications were delivered.
+    case changes
+    /// Nothing is queued.
+    case empty
+    /// Notifications were lost.
+    ///
+    /// Read on until ``empty``, then ask everything again: until then further ones can be lost unnoticed.
+    case overrun
+}
+
+/// Counts of what went wrong with notifications since a feed was opened.
+package struct FeedCounters: Hashable, Sendable {
+    /// Messages that were delivered or ignored.
+    package var messages: UInt64 = 0
+    /// Losses of notifications.
+    package var overruns: UInt64 = 0
+    /// Datagrams whose sender was not the kernel.
+    package var spoofed: UInt64 = 0
+    /// Datagrams that did not fit into the buffer.
+    package var truncated: UInt64 = 0
+    /// Messages whose length overran their datagram.
+    package var malformed: UInt64 = 0
+
+    /// Starts from zero.
+    package init() {}
+}
+
+/// A source of notifications: the live kernel, or a script.
+///
+/// Used by one thread at a time.
+package protocol ChangeFeed: AnyObject, Sendable {
+    /// The descriptor that becomes readable when there is something to read; it stays the feed's.
+    var descriptor: Int32 { get }
+    /// The number of notification groups that could not be joined; if there are any, the caller must poll.
+    var refusedGroups: Int { get }
+    /// What has happened so far.
+    var counters: FeedCounters { get }
+
+    /// Reads some notifications without waiting and hands them out.
+    func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading
+
+    /// Reads notifications of neighbours too from now on; by default, they come anyway.
+    ///
+    /// - Returns: Whether the group could be joined; if not, the caller must poll.
+    func followNeighbours() -> Bool
+}
+
+extension ChangeFeed {
+    package func followNeighbours() -> Bool { true }
+}

@@ -240,6 +240,22 @@ package enum ConnectOutcome: Hashable, Sendable {
     case refused(RouteRejection)
 }
 
+/// The answer to one query, or why it has none.
+package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
+
+/// A query, and the answer to it.
+package struct RouteLookup: Sendable {
+    /// The query.
+    package let query: RouteQuery
+    /// The answer; meaningless until the source has set it.
+    package var result: RoutingResult = .success(.rejected(.noRoute))
+
+    /// Describes a query that has no answer yet.
+    package init(_ query: RouteQuery) {
+        self.query = query
+    }
+}
+
 // MARK: - The route of a packet
 
 extension RouteAnswer {

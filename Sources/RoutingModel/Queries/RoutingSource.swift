@@ -87,39 +87,6 @@ package protocol RoutingSource: Sendable {
     func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]?
 }
 
-/// The answer to one query, or why it has none.
-package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
-
-/// A query, and the answer to it.
-package struct RouteLookup: Sendable {
-    /// The query.
-    package let query: RouteQuery
-    /// The answer; meaningless until the source has set it.
-    package var result: RoutingResult = .success(.rejected(.noRoute))
-
-    /// Describes a query that has no answer yet.
-    package init(_ query: RouteQuery) {
-        self.query = query
-    }
-}
-
-/// The facts about an interface, and how much they contain.
-package struct InterfaceReading: Sendable {
-    package let facts: InterfaceFacts
-    private let detail: QueryDetail
-
-    /// Wraps facts that were asked for with a detail.
-    package init(_ facts: InterfaceFacts, _ detail: QueryDetail) {
-        self.facts = facts
-        self.detail = detail
-    }
-
-    /// Whether the facts contain what another query wants to know.
-    package func suffices(for wanted: QueryDetail) -> Bool {
-        wanted == .flags || detail != .flags
-    }
-}
-
 extension RoutingSource {
     package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
         []
