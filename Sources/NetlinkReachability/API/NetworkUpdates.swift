@@ -191,3 +191,31 @@ struct ObservationIteration<Value: Sendable> {
         return nil
     }
 }
+
+extension NetworkSource {
+    /// A query as a sequence: the current value, and then every change.
+    ///
+    /// ```swift
+    /// for try await event in NetworkSource.kernel.updates(of: .events) {
+    ///     if case .slept(let duration) = event, duration > .seconds(60) { pool.closeIdleConnections() }
+    /// }
+    /// ```
+    ///
+    /// - Parameter query: The query.
+    /// - Returns: The sequence.
+    public func updates<Value>(of query: NetworkQuery<Value>) -> NetworkUpdates<Value> {
+        NetworkUpdates([query], monitor)
+    }
+
+    /// Many queries as one sequence: the current value of each, and then every change, with the index of its query.
+    ///
+    /// A failure of one query ends the sequence, unless it is ``NetworkUpdates/skippingFailures``.
+    ///
+    /// - Parameter queries: The queries.
+    /// - Returns: The sequence.
+    public func updates<Value>(
+        of queries: [NetworkQuery<Value>]
+    ) -> NetworkUpdates<(index: Int, value: Value)> {
+        NetworkUpdates(queries.enumerated().map { NetworkQuery($1, index: $0) }, monitor)
+    }
+}
