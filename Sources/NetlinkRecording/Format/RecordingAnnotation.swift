@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import NetlinkRoute
 package import RoutingModel
 
@@ -68,6 +69,16 @@ package enum RecordingAnnotation: Hashable, Sendable {
             self.family = family
             self.number = number
         }
+    }
+}
+
+extension RecordingAnnotation {
+    /// The origin of a recording of this host: the output of `uname -srm`.
+    package static var currentOrigin: RecordingAnnotation {
+        var name = utsname()
+        guard uname(&name) == 0 else { return .origin("Linux") }
+        let words = [name.sysname, name.release, name.machine].map { String(fixedBytes: $0) }
+        return .origin(words.joined(separator: " "))
     }
 }
 

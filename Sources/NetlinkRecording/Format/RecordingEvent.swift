@@ -174,26 +174,31 @@ extension Recording.Event {
         self.subject = subject
         origin = Origin(of: message, change, before: before, by: requester)
         description = origin == .unknown ? text : "\(text) \(origin)"
-        isRemoval =
-            switch change {
-            case .removedLink, .removedAddress, .removedRoute, .removedRule, .removedNexthop: true
-            default: false
-            }
+        isRemoval = change.isRemoval
+    }
+}
+
+extension NetworkChange {
+    /// Whether something is gone.
+    var isRemoval: Bool {
+        switch self {
+        case .removedLink, .removedAddress, .removedRoute, .removedRule, .removedNexthop, .removedNeighbour:
+            true
+        case .link, .address, .route, .rule, .nexthop, .neighbour, .settings: false
+        }
     }
 }
 
 extension NetworkSnapshot {
     /// What a change of this network concerns, and the change in one sentence; `nil` for one of neighbours.
     fileprivate func describe(_ change: NetworkChange) -> (Recording.Event.Subject, String)? {
-        switch change {
+        let verb = change.isRemoval ? "removed" : "added"
+        return switch change {
         case .link(let report): describe(report)
         case .removedLink(let index): (.interface(name(index), .removed), "\(name(index)) was removed")
-        case .address(let address): describe(address, "added")
-        case .removedAddress(let address): describe(address, "removed")
-        case .route(let route, _): describe(route, "added")
-        case .removedRoute(let route): describe(route, "removed")
-        case .rule(let rule): describe(rule, "added")
-        case .removedRule(let rule): describe(rule, "removed")
+        case .address(let address), .removedAddress(let address): describe(address, verb)
+        case .route(let route, _), .removedRoute(let route): describe(route, verb)
+        case .rule(let rule), .removedRule(let rule): describe(rule, verb)
         case .nexthop(let nexthop):
             (.nexthop(id: nexthop.id), "the nexthop object \(nexthop.id) was set")
         case .removedNexthop(let id): (.nexthop(id: id), "the nexthop object \(id) was removed")
@@ -259,5 +264,56 @@ extension NetworkSnapshot {
     /// The name of an interface, or its number in words.
     func name(_ index: UInt32) -> String {
         links[index].map(\.name) ?? "interface \(index)"
+    }
+}
+
+// Gaps: why a part of a recording is missing. A gap begins at `start(after:statedAt:)` and ends with the next dump;
+// nothing in between is known, whatever the kind.
+
+extension Recording.Mark.Kind {
+    /// The gap that an annotation states; `nil` where it states none.
+    init?(_ annotation: RecordingAnnotation) {
+        switch annotation {
+        case .overrun: self = .overrun
+        case .suspended(let milliseconds): self = .suspended(.milliseconds(Int64(clamping: milliseconds)))
+        case .unwritten(let number): self = .unwritten(number)
+        case .end: self = .ended
+        default: return nil
+        }
+    }
+
+    /// The gap of a file that is not read further.
+    init(_ error: RecordingError) {
+        let damage = Recording.Damage(error: error)
+        self = error.isCut ? .cut(damage) : .damaged(damage)
+    }
+
+    /// Whether the recording ends here unless another file follows: the network before the gap is that of its end.
+    var isEnd: Bool {
+        switch self {
+        case .overrun, .suspended, .unwritten, .clockSet, .clockBehind: false
+        case .ended, .interrupted, .cut, .damaged: true
+        }
+    }
+
+    /// When the gap begins.
+    ///
+    /// That is the last message before it. Later times are used where they are known: the recorder was there until it
+    /// ended on request, or until the machine fell asleep.
+    ///
+    /// - Parameters:
+    ///   - last: The time of the last message before the gap; `nil` if none has a time.
+    ///   - stated: The time of the statement, which the recorder can have made long after the begin of the gap.
+    /// - Returns: The time; `nil` where neither is known.
+    func start(after last: Recording.Time?, statedAt stated: Recording.Time?) -> Recording.Time? {
+        guard let last, let stated else { return last ?? stated }
+        switch self {
+        case .ended: return max(last, stated)
+        case .suspended(let duration):
+            // A file can state a sleep of any length.
+            let slept = Int64(min(duration / .microseconds(1), 1e16))
+            return max(last, Recording.Time(limiting: stated.microsecondsSince1970 - slept))
+        case .overrun, .unwritten, .interrupted, .cut, .damaged, .clockSet, .clockBehind: return last
+        }
     }
 }

@@ -51,23 +51,20 @@ package struct RecordedOrigins: Sendable {
     mutating func take(_ entry: RecordingEntry, before replay: inout RecordingReplay) {
         guard replay.notification(entry) != nil, case .message(let message) = entry.content,
             let time = entry.time, let change = message.change,
-            let (subject, isRemoval) = Self.subject(change)
+            let subject = Self.subject(change)
         else { return }
         let origin = replay.origin(of: message, change, at: time)
         newest[subject] =
-            origin == .unknown ? nil : Newest(time: time, isRemoval: isRemoval, origin: origin)
+            origin == .unknown ? nil : Newest(time: time, isRemoval: change.isRemoval, origin: origin)
     }
 
-    private static func subject(_ change: NetworkChange) -> (Subject, isRemoval: Bool)? {
+    private static func subject(_ change: NetworkChange) -> Subject? {
         switch change {
-        case .address(let address): (.address(AddressBook.Key(address)), false)
-        case .removedAddress(let address): (.address(AddressBook.Key(address)), true)
-        case .route(let route, _): (.route(route.identity), false)
-        case .removedRoute(let route): (.route(route.identity), true)
-        case .rule(let rule): (.rule(rule), false)
-        case .removedRule(let rule): (.rule(rule), true)
-        case .nexthop(let nexthop): (.nexthop(nexthop.id), false)
-        case .removedNexthop(let id): (.nexthop(id), true)
+        case .address(let address), .removedAddress(let address): .address(AddressBook.Key(address))
+        case .route(let route, _), .removedRoute(let route): .route(route.identity)
+        case .rule(let rule), .removedRule(let rule): .rule(rule)
+        case .nexthop(let nexthop): .nexthop(nexthop.id)
+        case .removedNexthop(let id): .nexthop(id)
         case .link, .removedLink, .neighbour, .removedNeighbour, .settings: nil
         }
     }

@@ -152,11 +152,7 @@ extension RecordedRouting {
     ///   - replay: The entries so far.
     ///   - isAtEnd: Whether the recording ends here: the network before its last gap is that of its end.
     ///   - askingUser: The user of a ``RouteQuery`` without one.
-    package init(
-        _ replay: consuming RecordingReplay,
-        isAtEnd: Bool = true,
-        askingUser: UInt32? = getuid()
-    ) {
+    package init(_ replay: consuming RecordingReplay, isAtEnd: Bool = true, askingUser: UInt32? = getuid()) {
         replay.finish()
         replay.snapshot.askingUser = askingUser
         self.init(

@@ -95,11 +95,7 @@ package struct RecordingReader: ~Copyable {
         guard !isOpened else { return }
         isOpened = true
         guard try window.fill(CaptureFormat.headerLength) > 0 else { throw error(.empty) }
-        do {
-            capture = try CaptureFormat(window.bytes)
-        } catch {
-            throw self.error(error)
-        }
+        capture = try located { () throws(RecordingError.Reason) in try CaptureFormat(window.bytes) }
         if capture != nil { window.advance(CaptureFormat.headerLength) }
     }
 
@@ -176,14 +172,17 @@ extension RecordingReader {
             guard available >= headers else {
                 throw error(.cut(missing: headers - available))
             }
-            try enter(try record(capture))
+            try enter(located { () throws(RecordingError.Reason) in try capture.record(window.bytes) })
         }
         return true
     }
 
-    private func record(_ capture: CaptureFormat) throws(RecordingError) -> CaptureFormat.Record {
+    /// Calls a closure, whose error is at the present position.
+    private func located<Value>(
+        _ body: () throws(RecordingError.Reason) -> Value
+    ) throws(RecordingError) -> Value {
         do {
-            return try capture.record(window.bytes)
+            return try body()
         } catch {
             throw self.error(error)
         }

@@ -60,7 +60,7 @@ extension Recorder {
         let snapshot = try takeSnapshot()
         summary = RecordingSummary()
         try attempt { () throws(RecordingError) in
-            try writer.append(.origin(RecordingOrigin.current))
+            try writer.append(.currentOrigin)
             try writer.append(.clock(snapshot.clock))
             try writer.append(snapshot)
         }

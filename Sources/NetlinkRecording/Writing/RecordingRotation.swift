@@ -179,7 +179,7 @@ package struct RecordingRotation: ~Copyable {
     /// - Throws: An error if the file cannot be created or written; it is deleted then.
     mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingError) {
         var head: [UInt8] = []
-        head.append(.origin(RecordingOrigin.current))
+        head.append(.currentOrigin)
         head.append(.clock(snapshot.clock))
         head.append(.follows(files.last?.number ?? 0))
         if let reason {

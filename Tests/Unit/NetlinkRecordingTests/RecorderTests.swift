@@ -78,7 +78,7 @@ struct RecorderTests {
         try LiveNetwork().run {
             try ShellCommand.check(hostScript)
             let entries = readRecording(try record().bytes).entries
-            #expect(entries.first?.annotation == .origin(RecordingOrigin.current))
+            #expect(entries.first?.annotation == .currentOrigin)
             #expect(entries.dropFirst(2).first?.annotation == .dumpBegins)
             #expect(entries.suffix(2).map(\.annotation) == [.dumpEnds, .end])
             let places = [16, 20, 28, 104, 24, 32, 80] as [UInt16]
