@@ -91,10 +91,7 @@ package struct NetworkComparison: Sendable {
     ///   - queries: The queries that led to the old and the new answer.
     ///   - isOldAnswer: Whether a state gives the old answer.
     /// - Returns: The set; `nil` when the old answer does not return without all of them.
-    package func causes(
-        for queries: Set<RouteQuery>,
-        isOldAnswer: (SnapshotRouting) -> Bool
-    ) -> Causes? {
+    package func causes(for queries: Set<RouteQuery>, isOldAnswer: (SnapshotRouting) -> Bool) -> Causes? {
         guard links.isKnown else { return nil }
         let scope = QueryScope(queries, in: [old.snapshot, new.snapshot])
         // No lookup reads routes to other addresses.

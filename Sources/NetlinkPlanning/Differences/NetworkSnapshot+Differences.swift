@@ -52,10 +52,7 @@ extension NetworkSnapshot {
 
     // MARK: Routes
 
-    private func compareRoutes(
-        _ newer: NetworkSnapshot,
-        _ body: (NetworkDifference.Change<Route>) -> Void
-    ) {
+    private func compareRoutes(_ newer: NetworkSnapshot, _ body: (NetworkDifference.Change<Route>) -> Void) {
         forEachChain { chain in
             let other = newer.routes(to: chain[0].destination, table: chain[0].table)
             if chain != other { Self.compare(chain, other, body) }

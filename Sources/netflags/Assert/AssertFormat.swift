@@ -49,13 +49,9 @@ struct AssertFormat {
         buffer.line(printable: "\(file):\(line.number): \(line.expectation)")
     }
 
-    /// Writes the row of a recording that could not be asked.
-    static func writeJSON(_ error: String, of recording: String, to buffer: inout ByteBuffer) {
-        buffer.line { json in
-            json.member("recording", recording)
-            for key in ["line", "expectation", "holds", "code"] { json.member(key, String?.none) }
-            json.member("reason", error)
-        }
+    /// The row of a recording that could not be asked.
+    static func errorRow(_ error: String) -> KeyValuePairs<String, String?> {
+        ["line": nil, "expectation": nil, "holds": nil, "code": nil, "reason": error]
     }
 
     private func members(

@@ -47,9 +47,7 @@ extension ExpectationFile {
     ///   - format: The format of the output.
     ///   - buffer: The output.
     /// - Returns: The exit status.
-    func check(
-        _ source: NetworkSource, _ format: AssertFormat, to buffer: inout ByteBuffer
-    ) -> ExitStatus {
+    func check(_ source: NetworkSource, _ format: AssertFormat, to buffer: inout ByteBuffer) -> ExitStatus {
         // All names are resolved side by side.
         let pending = lines.map { line in
             let query = TargetQuery(targets: [], options: line.expectation.options, explains: true)

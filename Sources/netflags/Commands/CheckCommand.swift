@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import NetlinkPlanning
+import NetlinkReachability
 import NetlinkRecording
 
 /// `netflags check`, the default command.
@@ -24,16 +25,60 @@ struct Check: TargetListCommand {
 
     @OptionGroup var settings: CheckSettings
 
-    @OptionGroup var operands: TargetArguments
-
-    mutating func append(_ more: [String]) { operands.targets += more }
+    @Argument(help: .targets) var targets: [String] = []
 
     func query() throws(UsageError) -> TargetQuery {
-        try settings.query(operands.targets)
+        try settings.query(targets)
     }
 
+    /// Evaluates the targets, and writes a line for each in their order.
     func perform() throws -> ExitStatus {
-        try CheckRun(query()).run()
+        let query = try query()
+        let operands = try query.operands()
+        let output = Output.standard
+        var pending = PendingReports(query, try query.recording?.source() ?? .kernel)
+        var format: (any LineFormat)? =
+            switch query.format {
+            case _ where query.isQuiet: nil
+            case .text: TextFormat(query, isTimed: false, for: output)
+            case .json: JSONFormat(explains: query.explains)
+            case .prometheus: PrometheusFormat()
+            }
+        // Errors are printed on standard error too: not where the reader sees them in the lines.
+        let repeatsErrors = !query.isQuiet && !output.isTerminal
+        var (buffer, status, hasTargets) = (ByteBuffer(), ExitStatus.success, false)
+
+        func write(_ line: TargetLine) {
+            status = status.worse(line.exitStatus)
+            if repeatsErrors, let error = line.outcome?.failure?.description ?? line.mistake {
+                printError("\(line.target): \(error)")
+            }
+            format?.write(line, to: &buffer)
+        }
+        /// Waits for all pending results and formats them; writes the lines before it waits for a name.
+        func takePending() throws {
+            try pending.takeAll(beforeWaiting: { try output.deliver(&buffer) }, write)
+            try output.deliver(&buffer)
+        }
+        /// Writes the results known so far: before a read that can block, and at the end.
+        func writePending() throws {
+            try takePending()
+            format?.flush(to: &buffer)
+            try output.deliver(&buffer)
+        }
+        func noteFailure(_ failure: FileFailure) {
+            printError("\(failure)")
+            status = .undetermined
+        }
+        try query.forEachTarget(of: operands, beforeReading: writePending, onFailure: noteFailure) {
+            text, target in
+            hasTargets = true
+            pending.add(text, target)
+            if pending.isFull { try takePending() }
+        }
+        guard hasTargets || status != .success else { throw UsageError.noTargets }
+        try writePending()
+        return status
     }
 }
 
@@ -44,12 +89,7 @@ struct CheckSettings: ParsableArguments {
     @Flag(help: "One JSON object a line, written at once.")
     var json = false
 
-    @Option(
-        help: ArgumentHelp(
-            "text, json or prometheus (metrics for node_exporter's textfile collector).",
-            valueName: "format"
-        )
-    )
+    @Option(word: "text, json or prometheus (metrics for node_exporter's textfile collector).", "format")
     var format: TargetQuery.Format?
 
     @Flag(name: [.customShort("q"), .long], help: "No output, only the exit status.")
@@ -78,10 +118,4 @@ struct CheckSettings: ParsableArguments {
         query.isQuiet = quiet
         return query
     }
-}
-
-/// The parser reads these lists at each start; its own are made by key paths and reflection.
-extension TargetQuery.Format: ExpressibleByArgument {
-    static var allValueStrings: [String] { allCases.map { $0.rawValue } }
-    static var allValueDescriptions: [String: String] { [:] }
 }

@@ -29,7 +29,7 @@ enum CommandLineRunner {
             let (parsable, targets) = split(arguments)
             var parsed = try Netflags.parseAsRoot(WhatIf.readable(parsable))
             if !targets.isEmpty, var list = parsed as? any TargetListCommand {
-                list.append(targets)
+                list.targets += targets
                 command = list
             } else if !targets.isEmpty {
                 throw UsageError("unexpected argument \"\(targets[0])\"")

@@ -43,9 +43,7 @@ struct Diff: TargetListCommand {
     @Argument(help: "The newer recording, - for stdin, or live.", completion: .file())
     var new: String
 
-    @OptionGroup var named: RecordedTargets
-
-    mutating func append(_ more: [String]) { named.targets += more }
+    @Argument(help: .recordedTargets) var targets: [String] = []
 
     func perform() throws -> ExitStatus {
         guard old != "-" || new != "-" else {
@@ -55,7 +53,7 @@ struct Diff: TargetListCommand {
             throw UsageError("both are the running kernel: give a recording for one of them")
         }
         let options = try socket.options(isReplay: old != "live" && new != "live")
-        let targets = try TargetQuery(targets: named.targets, options: options).recordedTargets()
+        let targets = try TargetQuery(targets: targets, options: options).recordedTargets()
         let (first, last) = (try Self.instant(old, from, "--from"), try Self.instant(new, to, "--to"))
         let before = try first?.routing() ?? .live()
         let after = try last?.routing(notingOriginsSince: before.time) ?? .live()

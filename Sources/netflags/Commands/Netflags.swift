@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NetlinkPlanning
+import NetlinkReachability
 
 /// The root of the commands; ``RootHelp`` has its texts.
 struct Netflags: ParsableCommand {
@@ -34,8 +36,24 @@ protocol NetflagsCommand: ParsableCommand {
 
 /// A command that ends with a list of targets.
 protocol TargetListCommand: NetflagsCommand {
-    /// Adds targets to those that the parser read.
-    mutating func append(_ more: [String])
+    /// The targets as given.
+    var targets: [String] { get set }
+}
+
+extension TargetListCommand {
+    /// The query of a command that waits for changes: it has a target at least.
+    func query(_ socket: SocketOptions, isReplay: Bool = false) throws(UsageError) -> TargetQuery {
+        guard !targets.isEmpty else { throw .noTargets }
+        return TargetQuery(targets: targets, options: try socket.options(isReplay: isReplay))
+    }
+
+    /// Parses the targets of a command that evaluates tables.
+    func recordedTargets(_ options: ReachabilityOptions) throws(UsageError) -> [NamedTarget] {
+        guard !targets.isEmpty else {
+            throw UsageError("no target: give an address, or default for the default path")
+        }
+        return try TargetQuery(targets: targets, options: options).recordedTargets()
+    }
 }
 
 /// The root as help shows it: what there is, and the options of the default command by name.

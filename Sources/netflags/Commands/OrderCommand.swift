@@ -38,8 +38,6 @@ struct Order: TargetListCommand {
             "A host name, an address, address%interface, or - for stdin.", valueName: "name or address"))
     var targets: [String] = []
 
-    mutating func append(_ more: [String]) { targets += more }
-
     func perform() throws -> ExitStatus {
         let query = try resolution.query(targets, socket)
         var isWhole = true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Dispatch
+import Glibc
 import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
@@ -57,20 +57,17 @@ struct Path: NetflagsCommand {
             try watch(options)
         }
         let source = try recording?.source() ?? .kernel
-        let managers = recording == nil ? HostManagers() : nil
+        let format = PathFormat(
+            isJSON: json, managers: recording == nil ? HostManagers() : nil, identifies: identity)
         let result = Result { () throws(ReachabilityError) in
             try source.path(
-                options: options, metering: managers?.metering ?? .unmetered, identifies: identity)
+                options: options, metering: format.managers?.metering ?? .unmetered, identifies: identity)
         }
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
             printError(error)
         }
-        try Output.standard.deliver {
-            json
-                ? PathFormat.writeJSON(result, managers: managers, identifies: identity, to: &$0)
-                : PathFormat.writeText(result, managers: managers, identifies: identity, to: &$0)
-        }
+        try Output.standard.deliver { format.write(result, to: &$0) }
         guard mistake == nil else { return .undetermined }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.flags) })
     }
@@ -82,29 +79,17 @@ struct Path: NetflagsCommand {
     ///   the beginning.
     private func watch(_ options: ReachabilityOptions) throws -> Never {
         try Output.standard.beginWatching()
-        try TargetWatcher.checkThreads()
         let managers = HostManagers()
-        let query = NetworkQuery.path(
-            options: options, metering: managers.metering, identifies: identity)
-        let lines = Locked(PathLineFormat(isJSON: json, managers: managers, identifies: identity))
-        let queue = DispatchQueue(label: "netflags.path")
-        var observation: NetworkObservation<NetworkPath>?
-        defer { observation?.cancel() }
-        var isFirst = true
-        while true {
-            do {
-                observation = try NetworkSource.kernel
-                    .observe(query, on: .queue(queue)) { result in
-                        lines.withLock { $0.print(result) }
-                    }
-                break
-            } catch {
-                if isFirst, error.isRefusal { throw error }
-                lines.withLock { $0.print(.failure(error)) }
-            }
-            isFirst = false
-            Output.standard.waitWhileRead(TargetWatcher.retryPause)
+        let format = PathFormat(isJSON: json, managers: managers, identifies: identity)
+        let lines = Locked(PathLineFormat(format))
+        let watcher = try QueryWatcher<NetworkPath> { _, result in
+            if let result { lines.withLock { $0.print(result) } }
+            return false
         }
-        while true { Output.standard.waitWhileRead(-1) }
+        try watcher.addOrRetry(
+            .path(options: options, metering: managers.metering, identifies: identity), at: 0)
+        // Without events, poll(2) reports only that the other end is closed.
+        _ = watcher.wait(for: [(STDOUT_FILENO, 0)])
+        endByClosedPipe()
     }
 }

@@ -29,7 +29,7 @@ struct Sockets: NetflagsCommand {
         { try SocketText.number($0, "process", 1...Int32.max) })
     var pid: Int32?
 
-    @Option(help: ArgumentHelp("Only sockets in a state, or with a better path.", valueName: "state"))
+    @Option(word: "Only sockets in a state, or with a better path.", "state")
     var state: SocketFilter?
 
     @Flag(help: "Go on, and print a line for each new socket and at each change.")

@@ -27,23 +27,19 @@ struct Spof: TargetListCommand {
     var json = false
 
     @Option(
-        help: ArgumentHelp(
+        word:
             "text, json or prometheus (how many losses cut a target off, for node_exporter's textfile collector).",
-            valueName: "format"
-        )
-    )
+        "format")
     var format: TargetQuery.Format?
 
     @OptionGroup var recorded: RecordingListOptions
 
-    @OptionGroup var named: RecordedTargets
-
-    mutating func append(_ more: [String]) { named.targets += more }
+    @Argument(help: .recordedTargets) var targets: [String] = []
 
     func perform() throws -> ExitStatus {
         let format = try TargetQuery.Format.chosen(format, json: json)
         let options = try socket.options(isReplay: true)
-        let targets = try named.parsed(options)
+        let targets = try recordedTargets(options)
         let recordings = try recorded.list()
         if format == .prometheus, recordings?.isNamed == true {
             throw UsageError("--format prometheus is for one host: give one recording, or none")
@@ -53,7 +49,7 @@ struct Spof: TargetListCommand {
         }
         return try recordings.forEach(
             isJSON: format == .json, finding: "are cut off, or would be by one loss",
-            writeError: Self.writeJSON
+            errorRow: Self.errorRow
         ) { instant, routing, buffer in
             search(NetworkState(routing), targets, options, format, instant.operand, to: &buffer)
         }
@@ -67,7 +63,7 @@ struct Spof: TargetListCommand {
         _ recording: String?,
         to buffer: inout ByteBuffer
     ) -> ExitStatus {
-        var fatal = FatalLosses()
+        var (metrics, counted) = (MetricsText(), Set<String>())
         let search = LossSearch(state)
         var status = ExitStatus.success
         for (text, target) in targets {
@@ -79,11 +75,19 @@ struct Spof: TargetListCommand {
             if let error = answer.failure?.description ?? answer.mistake, format != .text {
                 printError("\(text): \(error)")
             }
-            fatal.add(text, answer, losses)
             switch format {
             case .text: writeTable(text, answer, losses, to: &buffer)
             case .json: writeObjects(text, losses, recording, to: &buffer)
-            case .prometheus: break
+            case .prometheus:
+                // A target that is not reachable has no sample.
+                guard answer.isReachable == true, counted.insert(text).inserted else { break }
+                for kind in Loss.Kind.allCases {
+                    let count = losses.count { $0.kind == kind && $0.outcome == .lost }
+                    metrics.add(
+                        "netflags_fatal_losses",
+                        "How many things of a kind each cut the target off if they alone are lost.",
+                        [("target", text), ("kind", kind.rawValue)], "\(count)")
+                }
             }
             let isUnknown =
                 omitted > 0 || answer.isReachable == nil || answer.mistake != nil
@@ -91,19 +95,16 @@ struct Spof: TargetListCommand {
             let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
             status = status.worse(ExitStatus(isReachable: isUnknown ? nil : isSafe))
         }
-        if format == .prometheus { fatal.write(to: &buffer) }
+        metrics.write(to: &buffer)
         return status
     }
 
-    /// Writes the row of a recording that could not be read.
-    private static func writeJSON(_ error: String, of recording: String, to buffer: inout ByteBuffer) {
-        buffer.line { json in
-            json.member("recording", recording)
-            for key in ["target", "kind"] { json.member(key, String?.none) }
-            json.member("description", error)
-            json.member("outcome", Loss.Outcome.unknown.rawValue)
-            for key in ["old", "new"] { json.member(key, String?.none) }
-        }
+    /// The row of a recording that could not be read.
+    private static func errorRow(_ error: String) -> KeyValuePairs<String, String?> {
+        let outcome = Loss.Outcome.unknown.rawValue
+        return [
+            "target": nil, "kind": nil, "description": error, "outcome": outcome, "old": nil, "new": nil,
+        ]
     }
 
     /// Writes a JSON object for each loss.

@@ -27,7 +27,7 @@ struct TimelineCommand: TargetListCommand {
     )
 
     /// The format of the output.
-    enum Format: String, CaseIterable, OutputFormat {
+    enum Format: String, OutputFormat {
         case text
         case json
         case prometheus
@@ -39,7 +39,7 @@ struct TimelineCommand: TargetListCommand {
     @Flag(help: "One JSON object a span of one answer, with its cause.")
     var json = false
 
-    @Option(help: ArgumentHelp("Of the output.", valueName: "format"))
+    @Option(word: "Of the output.", "format")
     var format: Format?
 
     @Flag(help: "With --json, only the spans that are not reachable.")
@@ -48,7 +48,7 @@ struct TimelineCommand: TargetListCommand {
     @Option(file: "With --json or prometheus: go on after the last run.")
     var cursorFile: String?
 
-    @Option(help: ArgumentHelp("The key host of --json, the label of openmetrics.", valueName: "name"))
+    @Option(word: "The key host of --json, the label of openmetrics.", "name")
     var host: String?
 
     @Flag(help: "Print each loss: its first event, effect and length.")
@@ -69,16 +69,14 @@ struct TimelineCommand: TargetListCommand {
     @Argument(help: "The recording, or - for stdin.", completion: .file())
     var recording: String
 
-    @OptionGroup var named: RecordedTargets
-
-    mutating func append(_ more: [String]) { named.targets += more }
+    @Argument(help: .recordedTargets) var targets: [String] = []
 
     /// Refuses what was given the wrong way round.
     private func checkOrder() throws(UsageError) {
         if case .instant(let from)? = from, case .instant(let to)? = to, from > to {
             throw UsageError("--from is after --to: give the earlier time first")
         }
-        let file = named.targets.first { recording != "-" && access($0, F_OK) == 0 }
+        let file = targets.first { recording != "-" && access($0, F_OK) == 0 }
         if let file, access(recording, F_OK) != 0 {
             throw UsageError(
                 "the recording comes first, then the targets: netflags timeline \(file) \(recording)")
@@ -92,7 +90,7 @@ struct TimelineCommand: TargetListCommand {
         let format = try checkedFormat()
         try checkOrder()
         let options = try socket.options(isReplay: true)
-        let targets = try named.parsed(options)
+        let targets = try recordedTargets(options)
         let timeline = try timeline(targets, options)
         // A recorder that has just begun has no row yet.
         let hasNoRowYet = cursorFile != nil && from == nil && to == nil
@@ -201,7 +199,7 @@ struct TimelineCommand: TargetListCommand {
                 let intervals = cursorFile == nil ? lane.intervals[...] : cursor.advance(over: lane)
                 let written = intervals.filter { !losses || $0.isReachable == false }
                 for interval in written {
-                    TimelineRow(host: host, target: lane.target, interval: interval).writeJSON(to: &buffer)
+                    interval.writeJSON(host: host, target: lane.target, to: &buffer)
                 }
                 status = status.worse(Self.status(written))
             }
@@ -228,8 +226,24 @@ struct TimelineCommand: TargetListCommand {
     }
 }
 
-/// The parser reads these lists at each start; its own are made by key paths and reflection.
-extension TimelineCommand.Format: ExpressibleByArgument {
-    static var allValueStrings: [String] { allCases.map { $0.rawValue } }
-    static var allValueDescriptions: [String: String] { [:] }
+extension Timeline.Interval {
+    /// The version of the keys of a row: it changes when one of them goes or has another meaning.
+    static let schema = 1
+
+    /// Writes the interval as a row of `timeline --json`, which `docs/timeline.schema.json` describes.
+    func writeJSON(host: String?, target: String, to buffer: inout ByteBuffer) {
+        buffer.line { json in
+            json.member("schema", Self.schema)
+            json.member("host", host)
+            json.member("bootID", boot?.description)
+            json.member("target", target)
+            json.member("from", start.description)
+            json.member("to", end.description)
+            json.member("durationSeconds", duration)
+            json.member("isRecorded", state != .unrecorded)
+            json.members(report?.flags ?? [], reachable: isReachable)
+            json.pathMembers(answer, reason: reason)
+            json.member("cause", object: cause) { $1.members($0) }
+        }
+    }
 }

@@ -34,9 +34,7 @@ struct Wait: TargetListCommand {
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions
 
-    @OptionGroup var operands: TargetArguments
-
-    mutating func append(_ more: [String]) { operands.targets += more }
+    @Argument(help: .targets) var targets: [String] = []
 
     @Option(
         number:
@@ -54,7 +52,7 @@ struct Wait: TargetListCommand {
     var json = false
 
     func perform() throws -> ExitStatus {
-        let query = try TargetQuery(operands, socket)
+        let query = try query(socket)
         let operands = try query.operands()
         let targets = try UsageError.wrapping {
             try query.readTargets(of: operands) { throw $0 }.map { NamedTarget($0, try $1.get()) }
@@ -111,7 +109,7 @@ extension Wait {
         let (goal, isVerbose, texts) = (until == .up ? WatchGoal.up : .down, verbose, targets.map(\.text))
         var (status, failure) = (ExitStatus.undetermined, ReachabilityError?.none)
         do throws(ReachabilityError) {
-            let watcher = try TargetWatcher(query.options, .brief) { index, result in
+            let watcher = try QueryWatcher<ReachabilityReport> { index, result in
                 if isVerbose { printError(ReachabilityReport.sentence(on: texts[index], result)) }
                 return progress.withLock { progress in
                     if let result { progress.store(result, of: index) }
@@ -119,7 +117,9 @@ extension Wait {
                 }
             }
             for _ in targets { progress.withLock { _ = $0.addTarget() } }
-            for (index, target) in targets.enumerated() { try watcher.add(target.target, at: index) }
+            for (index, target) in targets.enumerated() {
+                try watcher.add(.reports(on: target.target, options: query.options, .brief), at: index)
+            }
             watcher.drain()
             status = watcher.wait(for: [], until: deadline) == nil ? .unreachable : .success
             watcher.drain()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Glibc
 internal import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
@@ -29,9 +30,7 @@ struct Watch: TargetListCommand {
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions
 
-    @OptionGroup var operands: TargetArguments
-
-    mutating func append(_ more: [String]) { operands.targets += more }
+    @Argument(help: .targets) var targets: [String] = []
 
     @Flag(help: "One JSON object a line; its time is RFC 3339 in UTC.")
     var json = false
@@ -49,34 +48,122 @@ struct Watch: TargetListCommand {
         number: "End after this many lines.", "n", { try SocketText.number($0, "count", 1...Int.max) })
     var count: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "End when all are reachable, none is, or each has changed.",
-            valueName: "goal"
-        )
-    )
+    @Option(word: "End when all are reachable, none is, or each has changed.", "goal")
     var until: WatchGoal?
 
-    @Option(
-        help: ArgumentHelp("Run a command at each change, with sh -c.", valueName: "command"),
-        transform: OptionValue.command
-    )
+    @Option(word: "Run a command at each change, with sh -c.", "command", parsedBy: OptionValue.command)
     var exec: String?
 
     @Option(file: "Print the lines of a recording instead; - for stdin.")
     var replay: String?
 
     func perform() throws -> ExitStatus {
-        var query = try TargetQuery(operands, socket, isReplay: replay != nil)
+        var query = try query(socket, isReplay: replay != nil)
         try replay.map(Recording.checkOperand)
         query.recording = replay.map { RecordedInstant(operand: $0) }
         query.format = json ? .json : .text
         query.explains = explain
         let targets = try query.operands()
-        let settings = (count, until, exec, changes)
-        guard let replay else { return try WatchRun(query, settings).run(targets) }
-        return try WatchReplay(query: query, lines: WatchLines(query, settings))
-            .run(targets, Recording(operand: replay))
+        guard let replay else { return try watch(query, targets) }
+        return try write(query, targets, Recording(operand: replay))
+    }
+
+    /// How the run ends and what it starts.
+    private var settings: WatchLines.Settings { (count, until, exec, changes) }
+}
+
+// MARK: - The kernel
+
+extension Watch {
+    /// Writes a line for each result of the monitor until a signal comes, the reader of the output is gone, or the
+    /// settings end the run.
+    ///
+    /// - Throws: A usage error when standard input holds no target and there is no other; a failure when standard
+    ///   output is closed from the beginning; an error when netlink is refused from the beginning.
+    private func watch(_ query: TargetQuery, _ operands: [Operand]) throws -> ExitStatus {
+        let events = Result { () throws(ReachabilityError) in
+            query.explains ? try WatchedEvents() : nil
+        }
+        let lines = WatchLines(query, settings, try? events.get())
+        let watcher = try QueryWatcher { index, result in lines.write(result, of: index) }
+        watcher.events = try? events.get()
+        /// Waits for an end of the run, or for input; returns whether there is input. A reader that is gone ends the
+        /// process here.
+        func wait(orReadable descriptor: Int32 = -1) -> Bool {
+            // Without events, poll(2) reports only that the other end is closed.
+            let event = watcher.wait(for: [(STDOUT_FILENO, 0), (descriptor, POLLIN)])
+            if event == 0 { endByClosedPipe() }
+            return event == 1
+        }
+        func waitForInput() {
+            guard !wait(orReadable: STDIN_FILENO) else { return }
+            lines.finish()
+            ExitStatus.success.exit()
+        }
+        try Output.standard.beginWatching()
+        try query.forEachTarget(of: operands, beforeReading: waitForInput) { text, target in
+            let index = lines.addTarget(text)
+            switch target {
+            case .success(let target): try watcher.addOrRetry(lines.query(query, target), at: index)
+            case .failure(let error): watcher.handler(index, .failure(error))
+            }
+        }
+        guard lines.targetsAreComplete() else { throw UsageError.noTargets }
+        if let error = events.failure { printError("the causes of changes are not shown: \(error)") }
+        if !lines.isOver { _ = wait() }
+        lines.finish()
+        return .success
+    }
+}
+
+// MARK: - A recording
+
+extension Watch {
+    /// Writes the lines that the monitor would have caused, to the end of the recording or until the settings end the
+    /// run.
+    ///
+    /// - Throws: A usage error for a target that is a name, and when there is no target; why the recording cannot be
+    ///   replayed.
+    private func write(
+        _ query: TargetQuery, _ operands: [Operand], _ recording: Recording
+    ) throws -> ExitStatus {
+        for case .target(_, let target) in operands {
+            try UsageError.wrapping { try Self.recorded(target).get() }
+        }
+        let named = try query.readTargets(of: operands) { printError("\($0)") }
+        guard !named.isEmpty else { throw UsageError.noTargets }
+        let lines = WatchLines(query, settings)
+        for (text, _) in named { _ = lines.addTarget(text) }
+        _ = lines.targetsAreComplete()
+        let targets = named.map { $0.target.flatMap(Self.recorded) }
+        let valid = targets.indices.filter { targets[$0].failure == nil }
+        var replay = try recording.replay(
+            of: valid.compactMap { try? targets[$0].get() }.map { lines.query(query, $0) })
+        var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
+        func writeInvalid(_ time: Recording.Time?) {
+            let time = time ?? Recording.Time(microsecondsSince1970: 0)
+            for (index, error) in invalid { lines.write(.failure(error), of: index, at: time) }
+            invalid = []
+        }
+        while !lines.isOver, let step = try replay.next() {
+            switch step {
+            case .change(let change):
+                writeInvalid(replay.start)
+                lines.write(change.result, of: valid[change.index], at: change.time, after: change.causes)
+            case .mark(let mark) where mark.kind.damage != nil: mark.kind.damage.map(printDamage)
+            case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
+            case .mark, .resumed, .event: break
+            }
+        }
+        writeInvalid(replay.start ?? replay.end)
+        return lines.isOver || !lines.hasEnd ? .success : .unreachable
+    }
+
+    /// The target, or the error of a name, which no recording holds.
+    private static func recorded(
+        _ target: ReachabilityTarget
+    ) -> Result<ReachabilityTarget, ReachabilityError> {
+        if case .host(let name) = target.kind { .failure(.recordedName(name)) } else { .success(target) }
     }
 }
 

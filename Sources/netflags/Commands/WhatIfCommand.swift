@@ -89,7 +89,7 @@ struct WhatIf: NetflagsCommand {
             }
         }
         return try recordings.forEach(
-            isJSON: json, finding: "do not meet the expectations", writeError: AssertFormat.writeJSON
+            isJSON: json, finding: "do not meet the expectations", errorRow: AssertFormat.errorRow
         ) { instant, routing, buffer in
             var format = format
             format.recording = instant.operand
@@ -173,12 +173,12 @@ struct WhatIf: NetflagsCommand {
                 try comparison(try .live()), nil, beside: targets.isEmpty ? Self.ownTargets : [])
         }
         return try recordings.forEach(
-            isJSON: json, finding: "differ", writeError: DifferenceFormat.writeJSON
+            isJSON: json, finding: "differ", errorRow: DifferenceFormat.errorRow
         ) { instant, routing, buffer in
             try routing.checkIsKnown()
             let comparison = try comparison(NetworkState(routing))
             guard recordings.isNamed else { return try print(comparison, instant.operand) }
-            let (queries, omitted) = comparison.queries(named, options)
+            let (queries, omitted) = comparison.queries(options, named)
             if omitted > 0 { printError("\(instant.operand): \(RecordedComparison.omission(omitted))") }
             let format = DifferenceFormat(text: comparison.text, isJSON: json, recording: instant.operand)
             var rows = ByteBuffer()

@@ -90,14 +90,9 @@ struct DifferenceFormat {
         }
     }
 
-    /// Writes the row of a recording that could not be used to try the change.
-    static func writeJSON(_ error: String, of recording: String, to buffer: inout ByteBuffer) {
-        buffer.line { json in
-            json.member("recording", recording)
-            for key in ["target", "family", "old", "new"] { json.member(key, String?.none) }
-            json.member("error", error)
-            json.member("causes", String?.none)
-        }
+    /// The row of a recording that could not be used to try the change.
+    static func errorRow(_ error: String) -> KeyValuePairs<String, String?> {
+        ["target": nil, "family": nil, "old": nil, "new": nil, "error": error, "causes": nil]
     }
 }
 

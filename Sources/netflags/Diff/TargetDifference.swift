@@ -92,12 +92,6 @@ extension NetworkDifference {
     }
 }
 
-extension TargetDifference.Query {
-    fileprivate init(_ address: IPAddress, _ options: ReachabilityOptions) {
-        self.init(text: address.description, target: .address(address), options: options)
-    }
-}
-
 // MARK: - Finding
 
 /// Two recorded states of a network, and the queries that compare them.
@@ -123,11 +117,7 @@ struct RecordedComparison {
     /// Evaluates a target in both states, and finds the causes of a difference.
     func compare(_ query: TargetDifference.Query) -> TargetDifference {
         let (old, new) = (QueryLog(self.old), QueryLog(self.new))
-        var found = TargetDifference(
-            query: query,
-            old: Self.answer(query, old),
-            new: Self.answer(query, new)
-        )
+        var found = TargetDifference(query: query, old: Self.answer(query, old), new: Self.answer(query, new))
         if found.new.isReachable != false {
             let silent = new.silentInterfaces(in: self.new).subtracting(old.silentInterfaces(in: self.old))
             found.lostPaths = silent.sorted().map(text.name)
@@ -160,10 +150,7 @@ struct RecordedComparison {
         return new.origins.origin(of: subject, isRemoval: difference.kind == .removed, after: time)
     }
 
-    private static func answer(
-        _ query: TargetDifference.Query,
-        _ routing: any RoutingSource
-    ) -> Answer {
+    private static func answer(_ query: TargetDifference.Query, _ routing: any RoutingSource) -> Answer {
         Result { () throws(ReachabilityError) in
             try NetworkReachability(
                 target: query.target,
@@ -203,7 +190,7 @@ struct RecordedComparison {
         beside others: [IPAddress] = [],
         _ format: DifferenceFormat
     ) throws -> ExitStatus {
-        let (queries, omitted) = queries(named, options, beside: others)
+        let (queries, omitted) = queries(options, named, beside: others)
         if omitted > 0 { printError(Self.omission(omitted)) }
         var progress = ProgressLine(total: queries.count)
         defer { progress.erase() }
@@ -252,26 +239,22 @@ struct RecordedComparison {
 
     // MARK: Targets
 
-    /// The queries about targets, or those where none is named, and how many networks are left out.
+    /// The queries about targets.
+    ///
+    /// Where none is named, they are about the default path, that of each family, and an address of each network whose
+    /// routes, rules or addresses differ.
+    ///
+    /// - Parameters:
+    ///   - options: The socket of the queries.
+    ///   - named: The targets.
+    ///   - others: Addresses to compare beside those where no target is named.
+    /// - Returns: The queries, and how many networks are left out.
     func queries(
-        _ named: [NamedTarget],
-        _ options: ReachabilityOptions,
-        beside others: [IPAddress] = []
+        _ options: ReachabilityOptions, _ named: [NamedTarget] = [], beside others: [IPAddress] = []
     ) -> (queries: [TargetDifference.Query], omitted: Int) {
         guard named.isEmpty else {
-            return (named.map { .init(text: $0.text, target: $0.target, options: options) }, 0)
+            return (named.map { .init(text: $0, target: $1, options: options) }, 0)
         }
-        let (found, omitted) = queries(options)
-        let beside = others.filter { options.compares($0) }.map { TargetDifference.Query($0, options) }
-        return (found + beside.filter { !found.contains($0) }, omitted)
-    }
-
-    /// The queries where no target is named: the default path, that of each family, and an address of each network
-    /// whose routes, rules or addresses differ.
-    ///
-    /// - Parameter options: The socket of the queries.
-    /// - Returns: The queries, and how many networks are left out.
-    func queries(_ options: ReachabilityOptions) -> (queries: [TargetDifference.Query], omitted: Int) {
         var queries = [
             TargetDifference.Query(text: "default", target: .defaultPath, options: options)
         ]
@@ -286,8 +269,10 @@ struct RecordedComparison {
         var seen: Set<IPAddress> = []
         let addresses = comparison.differences.compactMap(\.example)
             .filter { options.compares($0) && seen.insert($0).inserted }
-        queries += addresses.prefix(Self.networkLimit).map { TargetDifference.Query($0, options) }
-        return (queries, max(0, addresses.count - Self.networkLimit))
+        let compared = addresses.prefix(Self.networkLimit)
+        queries += (compared + others.filter { options.compares($0) && !compared.contains($0) })
+            .map { TargetDifference.Query(text: $0.description, target: .address($0), options: options) }
+        return (queries, addresses.count - compared.count)
     }
 }
 

@@ -69,9 +69,7 @@ struct DoctorFindings {
     private static var currentKernelRelease: String {
         var names = utsname()
         guard uname(&names) == 0 else { return "unknown" }
-        return withUnsafeBytes(of: &names.release) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
+        return String(fixedBytes: names.release)
     }
 
     /// The median of some lookups of the loopback address, in nanoseconds.

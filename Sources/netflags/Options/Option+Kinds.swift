@@ -6,6 +6,29 @@ import NetlinkReachability
 import NetlinkRecording
 
 extension Option {
+    /// An option for a word.
+    ///
+    /// - Parameters:
+    ///   - abstract: What the option does.
+    ///   - name: What its value is called.
+    ///   - completion: What completion offers.
+    init<Word: ExpressibleByArgument>(
+        word abstract: String, _ name: String, _ completion: CompletionKind? = nil
+    ) where Value == Word? {
+        self.init(help: ArgumentHelp(abstract, valueName: name), completion: completion)
+    }
+
+    /// An option for a word that a function parses.
+    init<Parsed>(
+        name: NameSpecification = .long, word abstract: String, _ valueName: String,
+        _ completion: CompletionKind? = nil,
+        parsedBy transform: @escaping @Sendable (String) throws -> Parsed
+    ) where Value == Parsed? {
+        self.init(
+            name: name, help: ArgumentHelp(abstract, valueName: valueName), completion: completion,
+            transform: transform)
+    }
+
     /// An option for a number: a text that begins with a minus sign is its value, and no other option.
     ///
     /// - Parameters:
@@ -36,13 +59,11 @@ extension Option where Value == String? {
 }
 
 extension Option where Value == RecordedTime? {
-    /// An option for a time of a recording: a text that begins with a minus sign is its value, and no other option.
+    /// An option for a time of a recording.
     ///
     /// - Parameter abstract: What the option does.
     init(time abstract: String) {
-        self.init(
-            parsing: .unconditional, help: ArgumentHelp(abstract, valueName: "time"),
-            transform: RecordedTime.init)
+        self.init(number: abstract, "time", RecordedTime.init)
     }
 }
 
@@ -66,4 +87,28 @@ extension Option where Value == ReachabilityReport.Change {
             return changes
         }
     }
+}
+
+extension CompletionKind {
+    /// The names that a shell command prints, one on a line, without those that a shell interprets.
+    ///
+    /// A name that has another character than letters, digits, `_`, `.`, `@` and `-`, or that begins like an option or
+    /// a hidden file, is not offered. Others choose such names: that of an interface has nearly any byte.
+    ///
+    /// - Parameter command: The command, without a colon, which ends the command in zsh.
+    /// - Returns: The kind.
+    static func names(printedBy command: String) -> CompletionKind {
+        // In the locale C, a letter is one of ASCII.
+        .shellCommand("\(command) | env LC_ALL=C grep -axE '[A-Za-z0-9_][A-Za-z0-9_.@-]*'")
+    }
+}
+
+extension ArgumentHelp {
+    /// The targets of commands that resolve names.
+    static let targets = ArgumentHelp(
+        "A host name, an address, address%interface, default (the default path), or - for stdin.",
+        valueName: "target")
+    /// The targets of commands that evaluate tables.
+    static let recordedTargets = ArgumentHelp(
+        "An address, address%interface, or default (the default path).", valueName: "target")
 }

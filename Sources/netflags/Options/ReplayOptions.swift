@@ -62,10 +62,7 @@ struct RecordingListOptions: ParsableArguments {
         completion: .file())
     var replay: [String] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Evaluate each entry of a directory: one a host.", valueName: "dir"),
-        completion: .directory)
+    @Option(word: "Evaluate each entry of a directory: one a host.", "dir", .directory)
     var replayHosts: String?
 
     @Option(time: ReplayOptions.atAbstract)

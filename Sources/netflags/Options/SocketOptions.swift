@@ -14,36 +14,26 @@ struct SocketOptions: ParsableArguments {
     var onlyIPv6 = false
 
     @Option(
-        help: ArgumentHelp("As a socket bound to an interface (SO_BINDTODEVICE).", valueName: "name"),
-        completion: .names(printedBy: "ls /sys/class/net")
-    )
+        word: "As a socket bound to an interface (SO_BINDTODEVICE).", "name",
+        .names(printedBy: "ls /sys/class/net"))
     var interface: String?
 
     @Option(
-        help: ArgumentHelp("As a socket bound to this address of the host.", valueName: "address"),
-        transform: SocketText.address
-    )
+        word: "As a socket bound to this address of the host.", "address", parsedBy: SocketText.address)
     var source: IPAddress?
 
     @Option(number: "As a socket with this mark (SO_MARK).", "n", SocketText.mark)
     var mark: UInt32?
 
     @Option(
-        help: ArgumentHelp("Evaluate for this user's sockets: a name or a number.", valueName: "user"),
-        completion: .names(printedBy: #"cut -d\: -f1 /etc/passwd"#),
-        transform: SocketText.user
-    )
+        word: "Evaluate for this user's sockets: a name or a number.", "user",
+        .names(printedBy: #"cut -d\: -f1 /etc/passwd"#), parsedBy: SocketText.user)
     var uid: UInt32?
 
     @Option(
         name: .customLong("protocol"),
-        help: ArgumentHelp(
-            "As packets of tcp, udp or icmp; with --replay also others by number. (default: udp)",
-            valueName: "protocol"
-        ),
-        completion: .list(["tcp", "udp", "icmp"]),
-        transform: SocketText.ipProtocol
-    )
+        word: "As packets of tcp, udp or icmp; with --replay also others by number. (default: udp)",
+        "protocol", .list(["tcp", "udp", "icmp"]), parsedBy: SocketText.ipProtocol)
     var ipProtocol: IPProtocol?
 
     @Option(number: "As packets to this port.", "n", SocketText.port)

@@ -8,7 +8,7 @@ import RoutingSimulation
 /// An event that changed the answer of a target, or a statement about the recording.
 struct ChangeCause: Hashable {
     /// What kind of thing changed.
-    enum Symbol: Int {
+    enum Symbol: Comparable, CaseIterable {
         case link, address, route, rule, other, recording
     }
 
@@ -23,15 +23,8 @@ struct ChangeCause: Hashable {
 
 extension ChangeCause {
     init(_ event: Recording.Event) {
-        let symbol: Symbol =
-            switch event.subject {
-            case .interface: .link
-            case .address: .address
-            case .route: .route
-            case .rule: .rule
-            case .nexthop, .settings: .other
-            }
-        self.init(time: event.time, text: event.description, symbol: symbol, event: event)
+        let symbol = Symbol.allCases.first { "\($0)" == event.noun }
+        self.init(time: event.time, text: event.description, symbol: symbol ?? .other, event: event)
     }
 }
 
@@ -71,7 +64,7 @@ extension ByteBuffer {
 
 extension ChangeCause {
     /// What has become of the subject, or what is stated about the recording.
-    fileprivate var change: String? { event?.word ?? mark?.word }
+    fileprivate var change: String? { event?.word ?? mark.map(caseName) }
 
     /// The subject and the change in one word, such as `routeRemoved`.
     fileprivate var code: String? {
@@ -81,14 +74,7 @@ extension ChangeCause {
 
 extension Recording.Event {
     fileprivate var noun: String {
-        switch subject {
-        case .interface: "link"
-        case .address: "address"
-        case .route: "route"
-        case .rule: "rule"
-        case .nexthop: "nexthop"
-        case .settings: "settings"
-        }
+        if case .interface = subject { "link" } else { caseName(of: subject) }
     }
 
     fileprivate var word: String {
@@ -130,18 +116,5 @@ extension Rule {
     }
 }
 
-extension Recording.Mark.Kind {
-    fileprivate var word: String {
-        switch self {
-        case .overrun: "overrun"
-        case .suspended: "suspended"
-        case .unwritten: "unwritten"
-        case .interrupted: "interrupted"
-        case .ended: "ended"
-        case .cut: "cut"
-        case .damaged: "damaged"
-        case .clockSet: "clockSet"
-        case .clockBehind: "clockBehind"
-        }
-    }
-}
+/// The name of a case of an enumeration, without its values.
+private func caseName(of value: some Any) -> String { String("\(value)".prefix { $0 != "(" }) }

@@ -4,31 +4,42 @@ import NetlinkReachability
 import NetlinkRecording
 
 /// The default path as a paragraph of text, or in JSON.
-enum PathFormat {
-    // MARK: Text
+struct PathFormat {
+    var isJSON = false
+    /// What the managers of the network say; `nil` for a recording.
+    var managers: HostManagers?
+    /// Whether what identifies the network is written.
+    var identifies = false
 
     /// Writes a path, or the error that kept it from being evaluated.
     ///
-    /// What managers say about it follows at the end, and what identifies the network.
-    static func writeText(
-        _ result: Result<NetworkPath, ReachabilityError>,
-        managers: HostManagers? = nil,
-        identifies: Bool = false,
-        to text: inout ByteBuffer
+    /// - Parameters:
+    ///   - result: The path, or the error.
+    ///   - time: When it was found, for JSON; `nil` writes no time.
+    ///   - buffer: What it is written to.
+    func write(
+        _ result: Result<NetworkPath, ReachabilityError>, at time: Recording.Time? = nil,
+        to buffer: inout ByteBuffer
     ) {
+        isJSON ? writeJSON(result, time, to: &buffer) : writeText(result, to: &buffer)
+    }
+
+    // MARK: Text
+
+    private func writeText(_ result: Result<NetworkPath, ReachabilityError>, to text: inout ByteBuffer) {
         guard let path = try? result.get() else {
             return text.line("status", "unknown: error: \(result.failure?.description ?? "")")
         }
         let interfaces = path.availableInterfaces.map { "\($0.name) (\($0.type.rawValue))" }
         text.line("status", "\(path.status.rawValue): \(path.reason)")
-        text.line("interfaces", list(interfaces))
-        if !path.carriers.isEmpty { text.line("carriers", list(path.carriers.map(\.description))) }
-        text.line("gateways", list(path.gateways.map(\.description)))
-        text.line("IPv4", word(path.supportsIPv4))
-        text.line("IPv6", word(path.supportsIPv6))
-        text.line("DNS", path.reachesNameserver.map(word) ?? "unknown: recordings hold no name servers")
-        text.line("expensive", word(path.isExpensive))
-        text.line("constrained", word(path.isConstrained))
+        text.line("interfaces", Self.list(interfaces))
+        if !path.carriers.isEmpty { text.line("carriers", Self.list(path.carriers.map(\.description))) }
+        text.line("gateways", Self.list(path.gateways.map(\.description)))
+        text.line("IPv4", Self.word(path.supportsIPv4))
+        text.line("IPv6", Self.word(path.supportsIPv6))
+        text.line("DNS", path.reachesNameserver.map(Self.word) ?? "unknown: recordings hold no name servers")
+        text.line("expensive", Self.word(path.isExpensive))
+        text.line("constrained", Self.word(path.isConstrained))
         for line in managers?.lines(about: path) ?? [] { text.line(line.label, line.value) }
         if identifies { text.line("identity", path.identity?.description ?? "unknown") }
     }
@@ -44,19 +55,8 @@ enum PathFormat {
     // MARK: JSON
 
     /// Writes one object with every key; null stands for an unknown value.
-    ///
-    /// - Parameters:
-    ///   - result: The path, or why it could not be evaluated.
-    ///   - time: When it was found; `nil` writes no time.
-    ///   - managers: What the managers of the network say; `nil` for a recording.
-    ///   - identifies: Whether it has a member for what identifies the network.
-    ///   - buffer: What it is written to.
-    static func writeJSON(
-        _ result: Result<NetworkPath, ReachabilityError>,
-        at time: Recording.Time? = nil,
-        managers: HostManagers? = nil,
-        identifies: Bool = false,
-        to buffer: inout ByteBuffer
+    private func writeJSON(
+        _ result: Result<NetworkPath, ReachabilityError>, _ time: Recording.Time?, to buffer: inout ByteBuffer
     ) {
         let path = try? result.get()
         buffer.line { json in

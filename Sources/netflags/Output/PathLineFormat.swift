@@ -9,9 +9,7 @@ import NetlinkRecording
 /// and the reason, what carries tunnels, and what identifies the network. Interfaces that only bound sockets take are
 /// in parentheses.
 struct PathLineFormat {
-    private let isJSON: Bool
-    private let managers: HostManagers
-    private let identifies: Bool
+    private let format: PathFormat
     private let lineWidth = Output.standard.terminalWidth
     private var table = TextTable(
         ["TIME", "STATUS", "DEV", "TRAITS", "GATEWAYS, REASON"],
@@ -19,11 +17,7 @@ struct PathLineFormat {
     /// The error of the last line; `nil` after a path.
     private var lastError: ReachabilityError?
 
-    init(isJSON: Bool, managers: HostManagers, identifies: Bool) {
-        self.isJSON = isJSON
-        self.managers = managers
-        self.identifies = identifies
-    }
+    init(_ format: PathFormat) { self.format = format }
 
     /// Prints a path as it is now, or the error that kept it from being evaluated, once for as long as it stays.
     ///
@@ -34,11 +28,7 @@ struct PathLineFormat {
         lastError = error
         if let error, !Output.standard.isTerminal { printError("\(error)") }
         Output.standard.deliverOrExit { buffer in
-            guard !isJSON else {
-                return PathFormat.writeJSON(
-                    result, at: .now, managers: managers, identifies: identifies, to: &buffer)
-            }
-            write(result, to: &buffer)
+            format.isJSON ? format.write(result, at: .now, to: &buffer) : write(result, to: &buffer)
         }
     }
 
@@ -52,7 +42,7 @@ struct PathLineFormat {
             for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
             let gateways = path.gateways.map(\.description).joined(separator: ",")
             var sentences = [path.reason.description] + path.carriers.map(\.description)
-            if identifies { sentences.append(path.identity?.description ?? "identity unknown") }
+            if format.identifies { sentences.append(path.identity?.description ?? "identity unknown") }
             table.add((gateways.isEmpty ? "" : "\(gateways)  ") + sentences.joined(separator: "; "))
         case .failure(let error):
             table.add("?", in: .magenta)

@@ -7,6 +7,8 @@ import SystemSupport
 /// A descriptor to which finished text is written.
 struct Output {
     let descriptor: Int32
+    /// Its name in messages.
+    var name = "to stdout"
 
     static let standard = Output(descriptor: STDOUT_FILENO)
     static let error = Output(descriptor: STDERR_FILENO)
@@ -41,9 +43,14 @@ struct Output {
             if count >= 0 {
                 written += count
             } else if !isTemporary(errno, descriptor, POLLOUT) {
-                throw .writing(errno)
+                throw failure(errno)
             }
         }
+    }
+
+    /// A write that failed.
+    private func failure(_ number: Int32) -> FileFailure {
+        FileFailure("write \(name)", number, openedBy: ">/dev/null")
     }
 
     /// Writes the buffer, and ends the process as SIGPIPE would where the reader has closed its end, as `head` does.
@@ -82,7 +89,7 @@ extension Output {
     /// - Throws: A ``FileFailure`` when the descriptor was closed from the beginning.
     func beginWatching() throws {
         let flags = fcntl(descriptor, F_GETFL)
-        if flags < 0 || flags & FilePlace.pathOnly != 0 { throw FileFailure.writing(EBADF) }
+        if flags < 0 || flags & FilePlace.pathOnly != 0 { throw failure(EBADF) }
         try Signals.endProcess()
     }
 
@@ -146,4 +153,33 @@ func isTemporary(_ number: Int32, _ descriptor: Int32, _ event: Int32) -> Bool {
     guard number == EAGAIN else { return false }
     var wait = pollfd(fd: descriptor, events: Int16(event), revents: 0)
     return poll(&wait, 1, -1) >= 0 || errno == EINTR
+}
+
+/// Why a file or a descriptor cannot be read or written.
+struct FileFailure: Error, CustomStringConvertible {
+    /// What failed, why, and what to do.
+    let description: String
+    /// The errno; 0 for none.
+    let number: Int32
+
+    /// - Parameters:
+    ///   - operation: What failed, such as `write to stdout`.
+    ///   - number: The errno.
+    ///   - redirection: What opens the descriptor, where it can be closed.
+    ///   - advice: What to give instead.
+    init(
+        _ operation: String, _ number: Int32, openedBy redirection: String? = nil, advice: String? = nil
+    ) {
+        let opening = number == EBADF ? redirection.map { "open it, for example with \($0)" } : nil
+        let words = [SystemCallError.message(number), opening ?? advice].compactMap(\.self)
+        description = "cannot \(operation): \(words.joined(separator: "; "))"
+        self.number = number
+    }
+
+    /// - Parameters:
+    ///   - operation: What failed.
+    ///   - reason: Why, and what to do.
+    init(_ operation: String, _ reason: String) {
+        (description, number) = ("cannot \(operation): \(reason)", 0)
+    }
 }

@@ -19,36 +19,25 @@ enum OutputFile {
     static func write(
         _ buffer: inout ByteBuffer, to path: String, replacing beginning: String = ""
     ) throws(FileFailure) {
-        guard path != "-" else {
-            do throws(FileFailure) {
-                return try Output.standard.write(&buffer)
-            } catch {
-                throw FileFailure("write stdout", error.number)
-            }
-        }
+        guard path != "-" else { return try Output.standard.write(&buffer) }
         let place = try place(of: path, "write")
         guard place.begins(with: beginning) else {
             throw FileFailure("write \(path)", "a file of another kind has this name: give another name")
         }
         let (descriptor, name) = try create(beside: place, path)
-        var isInPlace = false
+        var (isOpen, isInPlace) = (true, false)
         defer {
+            if isOpen { close(descriptor) }
             if !isInPlace { unlinkat(place.folder, name, 0) }
         }
-        do throws(FileFailure) {
-            try Output(descriptor: descriptor).write(&buffer)
-        } catch {
-            close(descriptor)
-            throw FileFailure("write \(path)", error.number)
-        }
+        try Output(descriptor: descriptor, name: path).write(&buffer)
         // After a power cut, the name stands for the old file or the new one. A file system without it is no error.
         _ = fsync(descriptor)
+        isOpen = false
         // Some file systems report a full disk only here.
         guard close(descriptor) == 0 || errno == EINTR,
             renameat(place.folder, name, place.folder, place.name) == 0
-        else {
-            throw FileFailure("write \(path)", errno)
-        }
+        else { throw FileFailure("write \(path)", errno) }
         isInPlace = true
     }
 
@@ -73,7 +62,9 @@ enum OutputFile {
         return bytes
     }
 
-    /// The checked place of a file.
+    /// The place of a file.
+    ///
+    /// Refuses what a rename would take the place of: a link, a device or a pipe.
     private static func place(of path: String, _ verb: String) throws(FileFailure) -> FilePlace {
         let place: FilePlace
         do throws(SystemCallError) {
@@ -81,8 +72,14 @@ enum OutputFile {
         } catch {
             throw FileFailure("\(verb) \(path)", error.number)
         }
-        try check(place, path, verb)
-        return place
+        var status = stat()
+        guard fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+            case let type = status.st_mode & S_IFMT, type != S_IFREG
+        else { return place }
+        let kind =
+            type == S_IFLNK
+            ? "a symbolic link: give the file itself" : "not a regular file: give another name"
+        throw FileFailure("\(verb) \(path)", "it is \(kind)\(verb == "write" ? ", or - for stdout" : "")")
     }
 
     /// Creates a file with a name of its own in the folder of another.
@@ -97,20 +94,6 @@ enum OutputFile {
         } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else { throw FileFailure("write \(path)", errno) }
         return (descriptor, name)
-    }
-
-    /// Refuses what a rename would take the place of: a link, a device or a pipe.
-    private static func check(_ place: FilePlace, _ path: String, _ verb: String) throws(FileFailure) {
-        var status = stat()
-        guard fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-        let stdout = verb == "write" ? ", or - for stdout" : ""
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: return
-        case S_IFLNK:
-            throw FileFailure("\(verb) \(path)", "it is a symbolic link: give the file itself\(stdout)")
-        default:
-            throw FileFailure("\(verb) \(path)", "it is not a regular file: give another name\(stdout)")
-        }
     }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import NetlinkPlanning
 
 /// The formats of a command that has --json and --format.
-protocol OutputFormat: RawRepresentable<String>, Equatable {
+protocol OutputFormat: RawRepresentable<String>, CaseIterable, ExpressibleByArgument, Equatable {
     static var text: Self { get }
     static var json: Self { get }
 }
@@ -18,4 +19,8 @@ extension OutputFormat {
         }
         return json ? .json : format ?? .text
     }
+
+    /// The parser reads these lists at each start; its own are made by key paths and reflection.
+    static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+    static var allValueDescriptions: [String: String] { [:] }
 }

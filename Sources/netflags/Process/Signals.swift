@@ -46,9 +46,7 @@ enum Signals {
         return ends[0]
     }
 
-    private static func handle(
-        _ handler: @convention(c) (Int32) -> Void
-    ) throws(ReachabilityError) {
+    private static func handle(_ handler: @convention(c) (Int32) -> Void) throws(ReachabilityError) {
         var handled = sigset_t()
         sigemptyset(&handled)
         for number in [SIGINT, SIGTERM] {

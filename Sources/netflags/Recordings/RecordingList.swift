@@ -53,14 +53,14 @@ struct RecordingList {
     /// - Parameters:
     ///   - isJSON: Whether rows are JSON objects.
     ///   - finding: What the status 1 says about recordings, in words.
-    ///   - writeError: Writes a row with an error.
+    ///   - errorRow: The members of a row with an error, behind that which names the recording.
     ///   - body: Evaluates a recording, and returns its status.
     /// - Returns: The worst status.
     /// - Throws: What the body throws that is not about the recording or a change; why the output cannot be written.
     func forEach(
         isJSON: Bool,
         finding: String,
-        writeError: (_ error: String, _ recording: String, inout ByteBuffer) -> Void,
+        errorRow: (_ error: String) -> KeyValuePairs<String, String?>,
         _ body: (RecordedInstant, RecordedRouting, inout ByteBuffer) throws -> ExitStatus
     ) throws -> ExitStatus {
         var progress = isNamed ? ProgressLine(total: instants.count, "recordings") : nil
@@ -80,7 +80,10 @@ struct RecordingList {
                 guard isJSON || isNamed else { throw error }
                 rows.removeAll()
                 if isJSON {
-                    writeError("\(error)", instant.operand, &rows)
+                    rows.line { json in
+                        json.member("recording", instant.operand)
+                        for (key, value) in errorRow("\(error)") { json.member(key, value) }
+                    }
                 } else {
                     rows.line(printable: "error: \(error)")
                 }

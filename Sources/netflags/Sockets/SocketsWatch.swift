@@ -24,7 +24,7 @@ struct SocketsWatch {
     ///   listed.
     func run() throws -> Never {
         try Output.standard.beginWatching()
-        try TargetWatcher.checkThreads()
+        try checkThreads()
         var sockets = try update([:])
         if sockets.isEmpty {
             lines.withLock { lines in

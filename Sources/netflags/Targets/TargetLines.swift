@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NetlinkPlanning
+import NetlinkRecording
 
 /// Reads targets from a descriptor, one a line, in bounded memory.
 ///
@@ -24,13 +26,17 @@ struct TargetLines {
     /// The number of the line that was read last, from 1, if none before it was too long.
     private(set) var number = 0
     private let descriptor: Int32
+    private let name: String
     /// The bytes that are read and not yet returned.
     private var pending: ArraySlice<UInt8> = []
     private var isInsideLongLine = false
     private var isAtEnd = false
 
-    init(descriptor: Int32) {
-        self.descriptor = descriptor
+    /// - Parameters:
+    ///   - descriptor: The descriptor.
+    ///   - name: Its name in messages.
+    init(descriptor: Int32, name: String = "stdin") {
+        (self.descriptor, self.name) = (descriptor, name)
     }
 
     /// Reads the next line.
@@ -75,7 +81,7 @@ struct TargetLines {
         while count < 0, isTemporary(errno, descriptor, POLLIN) {
             count = Glibc.read(descriptor, &bytes, bytes.count)
         }
-        guard count >= 0 else { throw FileFailure("read stdin", errno, openedBy: "</dev/null") }
+        guard count >= 0 else { throw FileFailure("read \(name)", errno, openedBy: "</dev/null") }
         isAtEnd = count == 0
         // takeLine() bounds what is left of the bytes before.
         pending += bytes[..<count]
@@ -94,5 +100,53 @@ struct TargetLines {
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: " ") || (9...13).contains(byte)
+    }
+}
+
+/// A file with a statement a line, or standard input.
+struct LineFile {
+    /// The name in messages.
+    let name: String
+    private let path: String
+
+    /// A file, or standard input for `-`; nothing is opened yet.
+    init(_ path: String) {
+        self.path = path
+        name = path == "-" ? "stdin" : path
+    }
+
+    /// Calls the body with each line that is neither blank nor a comment, and its number, from 1.
+    ///
+    /// - Parameters:
+    ///   - statement: What a line has.
+    ///   - example: A line.
+    ///   - body: Takes a line.
+    /// - Throws: A usage error of the body, with the name of the file and the number of the line before it; a
+    ///   ``FileFailure`` for a file that cannot be read, or is no text, as a recording.
+    func forEachLine(
+        of statement: String, such example: String, _ body: (_ number: Int, _ text: String) throws -> Void
+    ) throws {
+        let advice =
+            "give a file with one \(statement) a line, such as \(example); a recording goes to --replay"
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFailure("read \(path)", errno, advice: advice) }
+        defer {
+            if path != "-" { close(descriptor) }
+        }
+        var reader = TargetLines(descriptor: descriptor, name: name)
+        do {
+            while let line = try reader.next(beforeReading: {}) {
+                switch line {
+                case .target(let text) where !text.contains("\0"): try body(reader.number, text)
+                case .tooLong(let text) where !text.contains("\0"):
+                    throw UsageError(TargetLines.tooLongMessage)
+                case .target, .tooLong: throw FileFailure("read \(name)", "it is not a text: \(advice)")
+                }
+            }
+        } catch let error as UsageError {
+            throw UsageError("\(name):\(reader.number): \(error)")
+        } catch let failure as FileFailure where failure.number != 0 {
+            throw FileFailure("read \(name)", failure.number, advice: advice)
+        }
     }
 }

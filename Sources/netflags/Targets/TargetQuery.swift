@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import Glibc
 internal import NetlinkPlanning
 import NetlinkReachability
@@ -8,7 +9,7 @@ import NetlinkRecording
 /// The parsed command line of `check`, `watch` and `wait`.
 struct TargetQuery: Hashable {
     /// The format of the output.
-    enum Format: String, CaseIterable, OutputFormat {
+    enum Format: String, OutputFormat {
         case text
         case json
         case prometheus
@@ -50,19 +51,18 @@ struct TargetQuery: Hashable {
     ///
     /// The resolver can take seconds for such a name.
     static func note(on name: String) -> String? {
-        if name.hasSuffix(".rtnl"), access(name, F_OK) == 0 {
-            return
-                "asking about a host named \"\(name)\": for the recording, write netflags --replay \(name) default"
-        }
-        if name == "live" {
-            return "asking about a host named \"live\": the running kernel is asked without --replay"
-        }
-        if if_nametoindex(name) != 0 {
-            return
-                "asking about a host named \"\(name)\": for the interface, write netflags --interface \(name) default"
-        }
-        guard !name.contains("."), name.lowercased().isTypo(of: "default") else { return nil }
-        return "asking about a host named \"\(name)\": the default path is \"default\""
+        let advice: String? =
+            if name.hasSuffix(".rtnl"), access(name, F_OK) == 0 {
+                "for the recording, write netflags --replay \(name) default"
+            } else if name == "live" {
+                "the running kernel is asked without --replay"
+            } else if if_nametoindex(name) != 0 {
+                "for the interface, write netflags --interface \(name) default"
+            } else {
+                !name.contains(".") && name.lowercased().isTypo(of: "default")
+                    ? "the default path is \"default\"" : nil
+            }
+        return advice.map { "asking about a host named \"\(name)\": \($0)" }
     }
 
     /// Parses targets that are looked up in tables, which hold no names.
@@ -95,10 +95,7 @@ struct TargetQuery: Hashable {
     }
 
     /// Reads all targets, those on standard input too.
-    func readTargets(
-        of operands: [Operand],
-        onFailure: (FileFailure) throws -> Void
-    ) throws -> [ReadTarget] {
+    func readTargets(of operands: [Operand], onFailure: (FileFailure) throws -> Void) throws -> [ReadTarget] {
         var all: [ReadTarget] = []
         try forEachTarget(of: operands, onFailure: onFailure) { all.append(($0, $1)) }
         return all

@@ -113,7 +113,7 @@ struct Timeline: Hashable {
     var events: [ChangeCause] {
         let causes = lanes.flatMap { $0.intervals.compactMap(\.cause) }
         return Set(causes + marks).sorted {
-            ($0.time, $0.symbol.rawValue, $0.text) < ($1.time, $1.symbol.rawValue, $1.text)
+            ($0.time, $0.symbol, $0.text) < ($1.time, $1.symbol, $1.text)
         }
     }
 }
@@ -149,9 +149,7 @@ extension Timeline {
     /// - Parameters:
     ///   - step: The step.
     ///   - boot: The start of the host that the recording states there. It counts from the first dump after it.
-    mutating func take(
-        _ step: Recording.Replay<ReachabilityReport>.Step, of boot: Recording.Boot? = nil
-    ) {
+    mutating func take(_ step: Recording.Replay<ReachabilityReport>.Step, of boot: Recording.Boot? = nil) {
         switch step {
         case .change(let change):
             if change.isFirst { self.boot = boot }
@@ -271,11 +269,7 @@ extension Timeline {
 
 extension ChangeCause {
     /// Selects the first of several events that can have changed an answer; `nil` for none.
-    static func first(
-        of events: [Recording.Event],
-        from old: Answer?,
-        to new: Answer
-    ) -> ChangeCause? {
+    static func first(of events: [Recording.Event], from old: Answer?, to new: Answer) -> ChangeCause? {
         let before = old.map { Timeline.State($0) } ?? .reachable
         return first(
             of: events, interface: old?.report?.interface?.name,
@@ -289,11 +283,7 @@ extension ChangeCause {
     ///   - interface: The interface that packets took before the change; `nil` for none.
     ///   - isLoss: Whether the target is worse off than before.
     /// - Returns: The event; `nil` for none.
-    static func first(
-        of events: [Recording.Event],
-        interface: String?,
-        isLoss: Bool
-    ) -> ChangeCause? {
+    static func first(of events: [Recording.Event], interface: String?, isLoss: Bool) -> ChangeCause? {
         let distances = events.map { $0.distance(from: interface, isLoss: isLoss) }
         let nearest = distances.indices.min { (distances[$0], $0) < (distances[$1], $1) }
         return nearest.map { ChangeCause(events[$0]) }

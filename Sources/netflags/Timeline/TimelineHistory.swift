@@ -53,13 +53,13 @@ struct TimelineHistory {
     }
 
     private func write(
-        _ name: String, _ kind: MetricsText.Metric.Kind, _ help: String,
+        _ name: String, _ kind: MetricsText.Kind, _ help: String,
         _ deliver: (inout ByteBuffer) throws -> Void, _ value: (Sample) -> String?
     ) throws {
         var buffer = ByteBuffer()
         // OpenMetrics declares a counter without the end of its name.
         let family = kind == .counter ? String(name.dropLast("_total".count)) : name
-        buffer.append(MetricsText.Metric(name, help, kind).header(name: family))
+        buffer.append(MetricsText.header(family, help, kind))
         for lane in lanes {
             let labels = [("target", lane.target)] + (host.map { [("host", $0)] } ?? [])
             let series = name + MetricsText.labels(labels)

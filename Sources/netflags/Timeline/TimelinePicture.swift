@@ -240,6 +240,42 @@ struct TimelinePicture {
     }
 }
 
+/// Elements of XML 1.0.
+private enum XML {
+    /// An element that contains text alone.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the element.
+    ///   - attributes: Its attributes as they are written.
+    ///   - text: The text, which is escaped.
+    /// - Returns: The element.
+    static func element(_ name: String, _ attributes: String, _ text: String) -> String {
+        "<\(name)\(attributes.isEmpty ? "" : " ")\(attributes)>\(escaped(text))</\(name)>"
+    }
+
+    /// A text of a picture at a place.
+    static func text(_ text: String, _ x: Double, _ y: Double, _ attributes: String) -> String {
+        let place = "x=\"\(Int(x.rounded()))\" y=\"\(Int(y.rounded()))\""
+        return element("text", place + (attributes.isEmpty ? "" : " ") + attributes, text)
+    }
+
+    /// The text with the characters escaped that mean something in XML, and without those that it cannot contain or
+    /// that change the direction of what follows.
+    private static func escaped(_ text: String) -> String {
+        // The only other characters that XML 1.0 excludes.
+        let excluded: Set<Unicode.Scalar> = ["\u{FFFE}", "\u{FFFF}"]
+        let scalars = text.unicodeScalars.map { excluded.contains($0) ? "\u{FFFD}" : $0 }
+        var plain = ByteBuffer()
+        plain.append(printable: String(String.UnicodeScalarView(scalars)))
+        return String(decoding: plain.bytes, as: UTF8.self).escaped(entities)
+    }
+
+    private static let entities: [UInt8: String] = [
+        UInt8(ascii: "<"): "&lt;", UInt8(ascii: ">"): "&gt;", UInt8(ascii: "&"): "&amp;",
+        UInt8(ascii: "\""): "&quot;",
+    ]
+}
+
 /// A number with at most one digit behind the point.
 private func number(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
@@ -247,7 +283,6 @@ private func number(_ value: Double) -> String {
 }
 
 extension ChangeCause.Symbol {
-
     /// The corners of a marker around its middle: a shape for each kind.
     fileprivate var outline: [(Double, Double)] {
         switch self {

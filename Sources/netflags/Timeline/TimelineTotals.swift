@@ -52,9 +52,7 @@ struct TimelineTotal: CursorLine {
         guard let last = lane.intervals.last else { return }
         let known = position.flatMap { $0.time(in: lane) } ?? .min
         for interval in lane.intervals where interval.end.microsecondsSince1970 > known {
-            let (start, end) = (
-                interval.start.microsecondsSince1970, interval.end.microsecondsSince1970
-            )
+            let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
             let time = end - max(start, known)
             if interval.state == .unrecorded { unrecorded += time }
             let isLoss = interval.isReachable == false
@@ -75,28 +73,6 @@ extension TimelineTotals {
     /// The key for the recording itself: no target has this name.
     private static let recording = "-"
 
-    private static let metrics: [MetricsText.Metric] = [
-        .init(
-            "netflags_unreachable_seconds_total", "The recorded time in which packets could not leave.",
-            .counter
-        ),
-        .init("netflags_losses_total", "How often packets could not leave any more.", .counter),
-        .init(
-            "netflags_last_loss_start_timestamp_seconds",
-            "When packets could not leave any more the last time."
-        ),
-        .init(
-            "netflags_last_loss_end_timestamp_seconds",
-            "The end of the last loss that is over: before the start of the last one while that goes on."),
-        .init("netflags_recording_active", "Whether a recorder writes to the recording."),
-        .init(
-            "netflags_recording_last_entry_timestamp_seconds",
-            "The time of the last entry of the recording, which is quiet while nothing changes."),
-        .init(
-            "netflags_recording_gap_seconds_total", "The time that is not recorded, once it is over.",
-            .counter),
-    ]
-
     /// Adds what a timeline has after what is counted.
     mutating func add(_ timeline: Timeline) {
         for lane in timeline.lanes { lines[lane.target, default: TimelineTotal()].add(lane) }
@@ -106,28 +82,35 @@ extension TimelineTotals {
 
     /// Writes the metrics of the targets of a timeline, and of its recording.
     func write(_ timeline: Timeline, to buffer: inout ByteBuffer) {
-        var metrics = MetricsText(Self.metrics)
+        var metrics = MetricsText()
         var targets: Set<String> = []
         for target in timeline.lanes.map(\.target) where targets.insert(target).inserted {
             let (total, labels) = (lines[target] ?? TimelineTotal(), [("target", target)])
-            metrics.add("netflags_unreachable_seconds_total", labels, MetricsText.seconds(total.unreachable))
-            metrics.add("netflags_losses_total", labels, "\(total.losses)")
-            if let start = total.lossStart {
-                metrics.add("netflags_last_loss_start_timestamp_seconds", labels, MetricsText.seconds(start))
-            }
-            if let end = total.lossEnd {
-                metrics.add("netflags_last_loss_end_timestamp_seconds", labels, MetricsText.seconds(end))
-            }
-        }
-        metrics.add("netflags_recording_active", [], timeline.isBeingWritten ? "1" : "0")
-        if let last = timeline.lastEntry {
             metrics.add(
-                "netflags_recording_last_entry_timestamp_seconds", [],
-                MetricsText.seconds(last.microsecondsSince1970))
+                "netflags_unreachable_seconds_total", "The recorded time in which packets could not leave.",
+                labels, MetricsText.seconds(total.unreachable), .counter)
+            metrics.add(
+                "netflags_losses_total", "How often packets could not leave any more.", labels,
+                "\(total.losses)", .counter)
+            metrics.add(
+                "netflags_last_loss_start_timestamp_seconds",
+                "When packets could not leave any more the last time.", labels,
+                total.lossStart.map(MetricsText.seconds))
+            metrics.add(
+                "netflags_last_loss_end_timestamp_seconds",
+                "The end of the last loss that is over: before the start of the last one while that goes on.",
+                labels, total.lossEnd.map(MetricsText.seconds))
         }
         metrics.add(
-            "netflags_recording_gap_seconds_total", [],
-            MetricsText.seconds(lines[Self.recording]?.unrecorded ?? 0))
+            "netflags_recording_active", "Whether a recorder writes to the recording.", [],
+            timeline.isBeingWritten ? "1" : "0")
+        metrics.add(
+            "netflags_recording_last_entry_timestamp_seconds",
+            "The time of the last entry of the recording, which is quiet while nothing changes.", [],
+            timeline.lastEntry.map { MetricsText.seconds($0.microsecondsSince1970) })
+        metrics.add(
+            "netflags_recording_gap_seconds_total", "The time that is not recorded, once it is over.", [],
+            MetricsText.seconds(lines[Self.recording]?.unrecorded ?? 0), .counter)
         metrics.write(to: &buffer)
     }
 }

@@ -15,12 +15,8 @@ final class WatchLines: Sendable {
     }
 
     /// How the run ends and what it starts.
-    typealias Settings = (
-        count: Int?, goal: WatchGoal?, command: String?, changes: ReachabilityReport.Change
-    )
+    typealias Settings = (count: Int?, goal: WatchGoal?, command: String?, changes: ReachabilityReport.Change)
 
-    /// How much the reports contain that are written.
-    let detail: ReachabilityReport.Detail
     private let settings: Settings
     private let runner: CommandRunner?
     private let explains: Bool
@@ -36,7 +32,6 @@ final class WatchLines: Sendable {
         self.settings = settings
         self.events = events
         explains = query.explains
-        detail = query.explains || settings.changes == .report ? .full : .brief
         runner = settings.command.map(CommandRunner.init)
         let format: any LineFormat & Sendable =
             query.format == .json
@@ -44,8 +39,13 @@ final class WatchLines: Sendable {
         state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
     }
 
-    /// What is observed: a cause is found by what the path was just before, also where that had no line of its own.
-    var observed: ReachabilityReport.Change { explains ? .report : settings.changes }
+    /// What is observed of a target: a cause is found by what the path was just before, also where that had no line of
+    /// its own.
+    func query(_ query: TargetQuery, _ target: ReachabilityTarget) -> NetworkQuery<ReachabilityReport> {
+        let changes = explains ? .report : settings.changes
+        return .reports(
+            on: target, options: query.options, changes == .report ? .full : .brief, onChangeOf: changes)
+    }
 
     /// Whether the settings can end the run.
     var hasEnd: Bool { settings.count != nil || settings.goal != nil }

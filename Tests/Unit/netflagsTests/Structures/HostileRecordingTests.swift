@@ -132,7 +132,7 @@ private struct HostileRun {
         var answers = state.answers(for: targets).count
         // path, order and assert
         let network = NetworkSource(routing: routing, resolver: SystemResolver.shared)
-        PathFormat.writeText(
+        PathFormat().write(
             Result { () throws(ReachabilityError) in
                 try network.path()
             }, to: &buffer)

@@ -94,7 +94,7 @@ struct TimelineRowTests {
         timeline.finish(start: Sample.time(0), end: Sample.time(40))
         return timeline.lanes[0].intervals.dropFirst().compactMap { interval in
             var buffer = ByteBuffer()
-            TimelineRow(host: nil, target: "a", interval: interval).writeJSON(to: &buffer)
+            interval.writeJSON(host: nil, target: "a", to: &buffer)
             return JSONValue(String(decoding: buffer.bytes.dropLast(), as: UTF8.self))
         }
     }

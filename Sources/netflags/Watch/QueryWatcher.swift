@@ -5,85 +5,60 @@ import Glibc
 import NetlinkReachability
 import SystemSupport
 
-/// Observations of any number of targets, and the thread that waits for an end.
+/// Observations of any number of queries, and the thread that waits for an end.
 ///
-/// Results come from the monitor on one serial queue, each with the index of its target.
-final class TargetWatcher {
+/// Results come from the monitor on one serial queue, each with the index of its query.
+final class QueryWatcher<Value: Sendable> {
     /// The pause before a monitor that could not be started is tried again, in milliseconds.
-    static let retryPause: Int32 = 5_000
+    private static var retryPause: Int32 { 5_000 }
     /// The time after which a name counts as not resolved yet, in milliseconds.
-    private static let resolutionGrace: Int32 = 100
+    private static var resolutionGrace: Int32 { 100 }
 
-    private typealias Watched = (index: Int, target: ReachabilityTarget)
-    private typealias Observation = NetworkObservation<ReachabilityReport>
+    typealias Answer = Result<Value, ReachabilityError>
+    private typealias Watched = (index: Int, query: NetworkQuery<Value>)
 
-    private let options: ReachabilityOptions
-    private let detail: ReachabilityReport.Detail
-    private let changes: ReachabilityReport.Change
     /// Takes the results; one that ends the run ends ``wait(for:until:)``.
     let handler: @Sendable (Int, Answer?) -> Void
     /// What is read while ``wait(for:until:)`` waits; `nil` for nothing.
     var events: WatchedEvents?
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
-    private var observations: [Observation] = []
+    private var observations: [NetworkObservation<Value>] = []
     private var failed: [Watched] = []
     /// Names whose first result is awaited.
-    private var unresolved: [(index: Int, observation: Observation)] = []
+    private var unresolved: [(index: Int, observation: NetworkObservation<Value>)] = []
 
-    /// - Parameters:
-    ///   - options: The socket of the queries.
-    ///   - detail: How much the reports contain.
-    ///   - changes: What counts as a change of them.
-    ///   - handler: Takes a result, and returns whether it ends the run.
+    /// - Parameter handler: Takes a result, and returns whether it ends the run.
     /// - Throws: An error of a process that has no memory for threads, or no descriptor.
-    init(
-        _ options: ReachabilityOptions,
-        _ detail: ReachabilityReport.Detail,
-        onChangeOf changes: ReachabilityReport.Change = .flags,
-        _ handler: @escaping @Sendable (Int, Answer?) -> Bool
-    ) throws(ReachabilityError) {
-        self.options = options
-        self.detail = detail
-        self.changes = changes
-        try Self.checkThreads()
+    init(_ handler: @escaping @Sendable (Int, Answer?) -> Bool) throws(ReachabilityError) {
+        try checkThreads()
         let finished = try Result { () throws(SystemCallError) in try EventFD() }
             .mapError(ReachabilityError.init).get()
         self.finished = finished
         self.handler = { if handler($0, $1) { finished.signal() } }
     }
 
-    /// Checks that the monitor and libdispatch can start their threads: libdispatch would wait for ever.
-    static func checkThreads() throws(ReachabilityError) {
-        do {
-            try FreeResources.checkThreads(FreeResources.dispatchThreads + 1)
-        } catch {
-            throw ReachabilityError(error)
-        }
-    }
-
-    /// Begins to observe a target.
+    /// Begins to observe a query.
     ///
-    /// - Throws: ``ReachabilityError`` when that fails; ``wait(for:until:)`` tries it again.
-    func add(_ target: ReachabilityTarget, at index: Int) throws(ReachabilityError) {
-        do {
-            try observe((index, target))
-        } catch {
-            failed.append((index, target))
-            throw error
-        }
-    }
-
-    /// Whether a target is observed.
-    var hasStarted: Bool { !observations.isEmpty }
-
-    private func observe(_ watched: Watched) throws(ReachabilityError) {
-        let (handler, index) = (handler, watched.index)
-        let query = NetworkQuery.reports(
-            on: watched.target, options: options, detail, onChangeOf: changes)
+    /// - Throws: ``ReachabilityError`` when that fails.
+    func add(_ query: NetworkQuery<Value>, at index: Int) throws(ReachabilityError) {
+        let handler = handler
         let observation = try NetworkSource.kernel.observe(query, on: .queue(queue)) { handler(index, $0) }
         observations.append(observation)
-        if watched.target.isName { unresolved.append((index, observation)) }
+        if query.name != nil { unresolved.append((index, observation)) }
+    }
+
+    /// Begins to observe a query; if that fails, the handler gets the error, and ``wait(for:until:)`` tries it again.
+    ///
+    /// - Throws: An error if the first of all queries is refused.
+    func addOrRetry(_ query: NetworkQuery<Value>, at index: Int) throws(ReachabilityError) {
+        do {
+            try add(query, at: index)
+        } catch {
+            if error.isRefusal, observations.isEmpty { throw error }
+            failed.append((index, query))
+            handler(index, .failure(error))
+        }
     }
 
     // MARK: Waiting
@@ -128,15 +103,24 @@ final class TargetWatcher {
             }
             guard clock.now >= retry else { continue }
             retry = clock.now + .milliseconds(Int(Self.retryPause))
-            failed = failed.filter { (try? observe($0)) == nil }
+            failed = failed.filter { (try? add($0.query, at: $0.index)) == nil }
         }
+    }
+}
+
+/// Checks that the monitor and libdispatch can start their threads: libdispatch would wait for ever.
+func checkThreads() throws(ReachabilityError) {
+    do {
+        try FreeResources.checkThreads(FreeResources.dispatchThreads + 1)
+    } catch {
+        throw ReachabilityError(error)
     }
 }
 
 extension ReachabilityError {
     /// Whether the kernel or a sandbox refuses what a handle needs, such as netlink sockets, for as long as the process
     /// runs.
-    var isRefusal: Bool {
+    fileprivate var isRefusal: Bool {
         code == .systemFailure
             && [EPERM, EACCES, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT].contains(number)
     }
