@@ -72,16 +72,20 @@ extension Wait {
 
     /// Waits, and prints why on standard error when the time is over.
     private func wait(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
-        let outcome = timeout == .zero ? evaluate(query, targets) : watch(query, targets)
+        let (texts, printed) = (targets.map(\.text), Locked<[Int: String]>([:]))
+        let report: @Sendable (Int, Answer?) -> Void = { index, result in
+            let sentence = ReachabilityReport.sentence(on: texts[index], result)
+            guard printed.withLock({ $0.updateValue(sentence, forKey: index) }) != sentence else { return }
+            printError(sentence)
+        }
+        let note = verbose ? report : nil
+        let outcome = timeout == .zero ? evaluate(query, targets) : watch(query, targets, note)
         if let error = outcome.error { printError("\(error)") }
-        guard outcome.status != .success, outcome.error == nil else { return outcome }
+        guard verbose || outcome.status != .success, outcome.error == nil else { return outcome }
         let missing = outcome.results.indices.filter { outcome.results[$0]?.isReachable != (until == .up) }
-        for index in missing.prefix(Self.namedTargets) {
-            printError(ReachabilityReport.sentence(on: targets[index].text, outcome.results[index]))
-        }
-        if missing.count > Self.namedTargets {
-            printError("and \(missing.count - Self.namedTargets) more targets")
-        }
+        let shown = verbose ? Array(outcome.results.indices) : Array(missing.prefix(Self.namedTargets))
+        for index in shown { report(index, outcome.results[index]) }
+        if missing.count > shown.count { printError("and \(missing.count - shown.count) more targets") }
         return outcome
     }
 
@@ -92,25 +96,21 @@ extension Wait {
         var pending = PendingReports(query)
         for (text, target) in targets { pending.add(text, .success(target)) }
         let results = pending.takeAll().map(\.outcome)
-        if verbose {
-            // The others are printed at the end.
-            for (target, result) in zip(targets, results) where result?.isReachable == (until == .up) {
-                printError(ReachabilityReport.sentence(on: target.text, result))
-            }
-        }
         let isMet = results.allSatisfy { $0?.isReachable == (until == .up) }
         let missed: ExitStatus = results.contains { $0?.isReachable == nil } ? .undetermined : .unreachable
         return (isMet ? .success : missed, results, nil)
     }
 
-    private func watch(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
+    private func watch(
+        _ query: TargetQuery, _ targets: [NamedTarget], _ note: (@Sendable (Int, Answer?) -> Void)?
+    ) -> Outcome {
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let progress = Locked(WatchProgress())
-        let (goal, isVerbose, texts) = (until == .up ? WatchGoal.up : .down, verbose, targets.map(\.text))
+        let goal = until == .up ? WatchGoal.up : .down
         var (status, failure) = (ExitStatus.undetermined, ReachabilityError?.none)
         do throws(ReachabilityError) {
             let watcher = try QueryWatcher<ReachabilityReport> { index, result in
-                if isVerbose { printError(ReachabilityReport.sentence(on: texts[index], result)) }
+                note?(index, result)
                 return progress.withLock { progress in
                     if let result { progress.store(result, of: index) }
                     return progress.meets(goal)

@@ -170,6 +170,20 @@ struct WatchEndTests {
         #expect(result.errors.hasPrefix("netflags: 192.0.2.9 is not reachable: there is no interface"))
     }
 
+    /// The line that --verbose had printed came again at the end.
+    @Test(arguments: [["192.0.2.9"], ["192.0.2.9", "198.51.100.1"]])
+    func `wait --verbose prints why a target is not reachable once`(targets: [String]) throws {
+        let host = try TestNamespace.oneWire()
+        for time in ["0", "0.3"] {
+            let wait = try RunningNetflags(
+                ["wait", "--timeout", time, "--verbose", "--interface", "w7"] + targets, in: host)
+            let result = try wait.end()
+            #expect(result.status == 1)
+            let lines = result.errors.split(separator: "\n")
+            #expect(lines.count == targets.count && Set(lines).count == targets.count, "\(result.errors)")
+        }
+    }
+
     @Test func `wait --until down names only the targets that are not down when the time is over`() throws {
         let host = try TestNamespace.oneWire()
         let wait = try RunningNetflags(
