@@ -50,7 +50,7 @@ struct Output {
 
     /// A write that failed.
     private func failure(_ number: Int32) -> FileFailure {
-        FileFailure("write \(name)", number, openedBy: ">/dev/null")
+        FileFailure("write \(name)", number, advice: [EBADF: "open it, for example with >/dev/null"])
     }
 
     /// Writes the buffer, and ends the process as SIGPIPE would where the reader has closed its end, as `head` does.
@@ -165,13 +165,9 @@ struct FileFailure: Error, CustomStringConvertible {
     /// - Parameters:
     ///   - operation: What failed, such as `write to stdout`.
     ///   - number: The errno.
-    ///   - redirection: What opens the descriptor, where it can be closed.
-    ///   - advice: What to give instead.
-    init(
-        _ operation: String, _ number: Int32, openedBy redirection: String? = nil, advice: String? = nil
-    ) {
-        let opening = number == EBADF ? redirection.map { "open it, for example with \($0)" } : nil
-        let words = [SystemCallError.message(number), opening ?? advice].compactMap(\.self)
+    ///   - advice: What to do, by the errno.
+    init(_ operation: String, _ number: Int32, advice: [Int32: String] = [:]) {
+        let words = [SystemCallError.message(number), advice[number]].compactMap(\.self)
         description = "cannot \(operation): \(words.joined(separator: "; "))"
         self.number = number
     }

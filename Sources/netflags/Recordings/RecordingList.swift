@@ -33,7 +33,11 @@ struct RecordingList {
         guard isRead else {
             throw FileFailure(
                 "read \(directory)", errno,
-                advice: "give a directory with one recording a host, or --replay for one recording")
+                advice: [
+                    ENOTDIR: "give a directory with one recording a host, or --replay for one recording",
+                    ENOENT: "give one that exists, with one recording a host",
+                    EACCES: "run the command as its owner, or as root",
+                ])
         }
         guard !names.contains(where: { RecordingDirectory.number($0) != nil }) else {
             throw UsageError(

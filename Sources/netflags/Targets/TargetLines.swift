@@ -81,7 +81,9 @@ struct TargetLines {
         while count < 0, isTemporary(errno, descriptor, POLLIN) {
             count = Glibc.read(descriptor, &bytes, bytes.count)
         }
-        guard count >= 0 else { throw FileFailure("read \(name)", errno, openedBy: "</dev/null") }
+        guard count >= 0 else {
+            throw FileFailure("read \(name)", errno, advice: [EBADF: "open it, for example with </dev/null"])
+        }
         isAtEnd = count == 0
         // takeLine() bounds what is left of the bytes before.
         pending += bytes[..<count]
@@ -126,10 +128,17 @@ struct LineFile {
     func forEachLine(
         of statement: String, such example: String, _ body: (_ number: Int, _ text: String) throws -> Void
     ) throws {
-        let advice =
-            "give a file with one \(statement) a line, such as \(example); a recording goes to --replay"
+        let lines = "one \(statement) a line, such as \(example)"
+        let advice = "give a file with \(lines); a recording goes to --replay"
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileFailure("read \(path)", errno, advice: advice) }
+        guard descriptor >= 0 else {
+            throw FileFailure(
+                "read \(path)", errno,
+                advice: [
+                    ENOENT: "give one that exists, with \(lines)",
+                    EACCES: "run the command as its owner, or as root",
+                ])
+        }
         defer {
             if path != "-" { close(descriptor) }
         }
@@ -145,8 +154,8 @@ struct LineFile {
             }
         } catch let error as UsageError {
             throw UsageError("\(name):\(reader.number): \(error)")
-        } catch let failure as FileFailure where failure.number != 0 {
-            throw FileFailure("read \(name)", failure.number, advice: advice)
+        } catch let failure as FileFailure where failure.number == EISDIR {
+            throw FileFailure("read \(name)", EISDIR, advice: [EISDIR: advice])
         }
     }
 }

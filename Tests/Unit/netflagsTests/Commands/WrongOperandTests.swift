@@ -61,9 +61,16 @@ struct WrongOperandTests {
             (["what-if", "--assert", recording, "link set lo down"], "it is not a text"),
             (["what-if", "--batch", recording], "it is not a text: give a file with one change a line"),
             (["assert", "/tmp"], "Is a directory (errno 21); give a file with one expectation a line"),
-            (["assert", "live"], "No such file or directory (errno 2); give a file with one expectation"),
-            (["what-if", "--batch", "live"], "(errno 2); give a file with one change a line"),
+            (
+                ["assert", "live"],
+                "No such file or directory (errno 2); give one that exists, with one expectation"
+            ),
+            (["what-if", "--batch", "live"], "(errno 2); give one that exists, with one change a line"),
             (["spof", "--replay-hosts", recording, "default"], "give a directory with one recording a host"),
+            (
+                ["spof", "--replay-hosts", "/nosuch", "default"],
+                "(errno 2); give one that exists, with one recording"
+            ),
         ])
     func `a recording, a directory or no file in the place of a text is an error that says what to give`(
         arguments: [String], part: String
