@@ -68,9 +68,18 @@ struct SocketOptions: ParsableArguments {
 }
 
 extension ReachabilityOptions {
-    /// Throws for a protocol that only a query of a recording can have.
+    /// The protocols whose packets have ports: DCCP, SCTP and UDP-Lite by their numbers.
+    private static let protocolsWithPorts: [IPProtocol] = [.tcp, .udp, 33, 132, 136]
+
+    /// Throws for a protocol that only a query of a recording can have, and for ports of one that has none.
     func checkProtocol(isReplay: Bool) throws(UsageError) {
-        guard let ipProtocol, !isReplay, !SocketText.protocols.contains(ipProtocol) else { return }
-        throw UsageError("the kernel answers for tcp, udp and icmp only: give one of them, or --replay")
+        guard let ipProtocol else { return }
+        guard isReplay || SocketText.protocols.contains(ipProtocol) else {
+            throw UsageError("the kernel answers for tcp, udp and icmp only: give one of them, or --replay")
+        }
+        guard !Self.protocolsWithPorts.contains(ipProtocol) else { return }
+        try UsageError.refuse(
+            [("--port", destinationPort != nil), ("--source-port", sourcePort != nil)],
+            because: "packets of the protocol \(ipProtocol) have no ports")
     }
 }

@@ -25,6 +25,7 @@ struct AssertTests {
             ("default flags R", "not the letters WR ctiCDld"), ("default --mark x", "\"x\" is not a mark"),
             ("--mark 1", "there is no target"), ("default --nosuch 1", "nosuch"),
             ("default --protocol 99", "the kernel answers for tcp, udp and icmp only"),
+            ("default --protocol icmp --port 80", "have no ports: leave out --port"),
             ("https://example.com/", "example.com"),
         ])
     func `a wrong line is wrong usage, and the message names file, line and what is expected`(
