@@ -127,16 +127,20 @@ struct TimelineCommand: TargetListCommand {
                 [("--changes", changes != .flags)],
                 because: "--changes is about JSON objects, openmetrics and pictures")
         }
-        guard format == .json || !losses else {
-            throw UsageError("--losses is about JSON objects: give --json too")
-        }
-        guard [.json, .openmetrics].contains(format) || host == nil else {
-            throw UsageError(
-                "--host is about JSON objects and openmetrics: give --json or --format openmetrics")
-        }
-        guard [.json, .prometheus].contains(format) || cursorFile == nil else {
-            throw UsageError(
-                "--cursor-file is about JSON objects and counters: give --json or --format prometheus")
+        let needs: [(option: String, isGiven: Bool, formats: [Format], words: String)] = [
+            ("--losses", losses, [.json], "JSON objects: give --json"),
+            (
+                "--host", host != nil, [.json, .openmetrics],
+                "JSON objects and openmetrics: give --json or --format openmetrics"
+            ),
+            (
+                "--cursor-file", cursorFile != nil, [.json, .prometheus],
+                "JSON objects and counters: give --json or --format prometheus"
+            ),
+        ]
+        for need in needs where need.isGiven && !need.formats.contains(format) {
+            let other = self.format.map { " instead of --format \($0.rawValue)" } ?? ""
+            throw UsageError("\(need.option) is about \(need.words)\(other)")
         }
         guard cursorFile != "-" else {
             throw UsageError("a cursor is a file that is replaced: give the name of one to --cursor-file")
@@ -163,6 +167,9 @@ struct TimelineCommand: TargetListCommand {
             TimelinePicture(timeline, source: LineFile(recording).name).write(to: &buffer)
             try OutputFile.write(&buffer, to: svg, replacing: TimelinePicture.beginning)
         }
+        for lane in timeline.lanes {
+            if let mistake = lane.mistake { printError("\(lane.target): \(mistake)") }
+        }
         switch format {
         case .text where svg == "-": break
         case .text: try writeText(timeline)
@@ -174,7 +181,7 @@ struct TimelineCommand: TargetListCommand {
             }
         case .openmetrics: try TimelineHistory(timeline, host: host).write(Output.standard.deliver)
         }
-        return Self.status(timeline.lanes.flatMap(\.intervals))
+        return timeline.lanes.reduce(.success) { $0.worse(Self.status($1.intervals[...], of: $1)) }
     }
 
     private func writeText(_ timeline: Timeline) throws {
@@ -201,7 +208,7 @@ struct TimelineCommand: TargetListCommand {
                 for interval in written {
                     interval.writeJSON(host: host, target: lane.target, to: &buffer)
                 }
-                status = status.worse(Self.status(written))
+                status = status.worse(Self.status(written, of: lane))
             }
         }
         return status
@@ -220,9 +227,13 @@ struct TimelineCommand: TargetListCommand {
         if let cursorFile, cursor != before { try cursor.write(to: cursorFile) }
     }
 
-    /// The worst state of intervals that are recorded.
-    private static func status(_ intervals: some Sequence<Timeline.Interval>) -> ExitStatus {
-        intervals.compactMap(\.answer).reduce(.success) { $0.worse(ExitStatus(isReachable: $1.isReachable)) }
+    /// The worst state of intervals of a lane that are recorded.
+    private static func status(
+        _ intervals: some Sequence<Timeline.Interval>, of lane: Timeline.Lane
+    ) -> ExitStatus {
+        intervals.compactMap(\.answer).reduce(.success) { status, answer in
+            status.worse(ExitStatus(isReachable: lane.mistake == nil ? answer.isReachable : nil))
+        }
     }
 }
 

@@ -24,10 +24,19 @@ struct IgnoredOptionTests {
             ),
             (["timeline", "--svg", "-", "--explain", Night.path, "default"], "leave out --explain"),
             (["timeline", "--changes", "report", Night.path, "default"], "leave out --changes"),
-            (["timeline", "--losses", Night.path, "default"], "give --json too"),
+            (["timeline", "--losses", Night.path, "default"], "give --json\n"),
+            (
+                ["timeline", "--format", "openmetrics", "--losses", Night.path, "default"],
+                "give --json instead of --format openmetrics"
+            ),
             (["timeline", "--host", "a", Night.path, "default"], "give --json or"),
             (["timeline", "--cursor-file", "a", Night.path, "default"], "give --json or"),
             (["diff", "--to", "02:10", Night.path, "live"], "live is the present state"),
+            (["--protocol", "icmp", "--port", "80", "127.0.0.1"], "have no ports: leave out --port\n"),
+            (
+                ["--replay", Night.path, "--protocol", "47", "--port", "1", "--source-port", "2", "default"],
+                "the protocol 47 have no ports: leave out --port and --source-port"
+            ),
             (["assert", "--always", "/dev/null"], "give one with --replay"),
         ])
     func `an option without an effect is wrong usage`(arguments: [String], part: String) throws {

@@ -134,6 +134,27 @@ struct TimelineCommandTests {
         #expect(result.errors.contains("record with --events"))
     }
 
+    /// The picture showed no more than that the target was never reachable.
+    @Test(arguments: [[], ["--json"], ["--format", "prometheus"]])
+    func `an interface that the recording never has is an error for each target`(format: [String]) throws {
+        let targets = ["default", "192.0.2.9"]
+        let result = try NetflagsProcess.run(
+            ["timeline", "--interface", "eth9"] + format + [Night.path] + targets)
+        #expect(result.status == 2)
+        let errors = targets.map {
+            "netflags: \($0): there is no interface \"eth9\": give one that `ip link` lists\n"
+        }
+        #expect(result.errors == errors.joined())
+        #expect(!result.output.isEmpty)
+    }
+
+    @Test func `an interface that a recording has for some of its time is none`() throws {
+        let result = try NetflagsProcess.run(
+            "timeline", "--json", "--interface", "eth1", Night.path, "default")
+        #expect(result.status != 2, "\(result.errors)")
+        #expect(result.errors.isEmpty)
+    }
+
     /// No other time would help.
     @Test(arguments: ["--from", "--to"]) func `a recording without events holds no time in any span`(
         option: String
@@ -149,7 +170,7 @@ struct TimelineCommandTests {
             ([Night.path], "give an address, or default"),
             ([Night.path, "example.com"], "give one that netflags order example.com prints"),
             (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
-            (["--losses", Night.path, "default"], "give --json too"),
+            (["--losses", Night.path, "default"], "give --json\n"),
             (["--json", "--cursor-file", "-", Night.path, "default"], "give the name of one"),
             (["--cursor-file", "x", Night.path, "default"], "give --json or --format prometheus"),
             (["--format", "openmetrics", "--cursor-file", "x", Night.path, "default"], "counters"),
