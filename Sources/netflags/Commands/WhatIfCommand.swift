@@ -182,7 +182,10 @@ struct WhatIf: NetflagsCommand {
             if omitted > 0 { printError("\(instant.operand): \(RecordedComparison.omission(omitted))") }
             let format = DifferenceFormat(text: comparison.text, isJSON: json, recording: instant.operand)
             var rows = ByteBuffer()
-            let status = try comparison.forEachDifference(queries) { format.write($0, to: &rows) }
+            let status = comparison.forEachDifference(queries) { found in
+                format.write(found, to: &rows)
+                found.printMistake()
+            }
             if status != .success, !json { comparison.writeEffects(to: &buffer) }
             buffer.append(bytes: rows.bytes)
             return status

@@ -30,8 +30,9 @@ struct DifferenceFormat {
 
     private func writeText(_ found: TargetDifference, to buffer: inout ByteBuffer) {
         buffer.line(printable: found.query.label)
-        append("-", found.old, .red, to: &buffer)
-        append("+", found.new, .green, to: &buffer)
+        let isKnown = found.mistake == nil
+        append("-", found.old, .red, isKnown, to: &buffer)
+        append("+", found.new, .green, isKnown, to: &buffer)
         for name in found.lostPaths {
             buffer.line(
                 printable:
@@ -56,12 +57,14 @@ struct DifferenceFormat {
         }
     }
 
-    private func append(_ sign: String, _ answer: Answer, _ colour: Colour, to buffer: inout ByteBuffer) {
+    private func append(
+        _ sign: String, _ answer: Answer, _ colour: Colour, _ isKnown: Bool, to buffer: inout ByteBuffer
+    ) {
         buffer.append(in: isColoured ? colour : nil) { $0.append(sign) }
         buffer.append(" ")
         switch answer {
         case .success(let report):
-            let word = report.isReachable ? "yes" : "no "
+            let word = !isKnown ? "?  " : report.isReachable ? "yes" : "no "
             buffer.line(printable: "\(report.flags.letters)  \(word)  \(report.reason)")
         case .failure(let error): buffer.line(printable: "---------  ?    error: \(error)")
         }

@@ -14,6 +14,8 @@ struct TargetDifference {
         let text: String
         let target: ReachabilityTarget
         var options = ReachabilityOptions()
+        /// Whether a user named the target.
+        var isNamed = false
         /// The only family, for a query about the default path that a user did not ask; `nil` otherwise.
         var family: IPAddress.Family?
 
@@ -44,13 +46,16 @@ struct TargetDifference {
         old.isSame(as: other.old) && new.isSame(as: other.new)
     }
 
-    /// Whether an answer is missing, because a recording does not decide it or cannot be asked.
-    var isUndetermined: Bool { old.isReachable == nil || new.isReachable == nil }
+    /// Whether an answer is missing, because a recording does not decide it or cannot be asked, or a name is mistyped.
+    var isUndetermined: Bool { old.isReachable == nil || new.isReachable == nil || mistake != nil }
 
-    /// Throws where both answers are that an interface does not exist: its name can be mistyped.
-    func checkInterface() throws(ReachabilityError) {
-        guard old.mistake != nil, let mistake = new.mistake else { return }
-        throw ReachabilityError(operation: "compare \(query.label)", message: mistake)
+    /// What is wrong with the name of an interface that neither state has; `nil` for other answers.
+    var mistake: String? { old.mistake == nil ? nil : new.mistake }
+
+    /// Prints what is wrong on standard error too: not where the reader sees it in the lines.
+    func printMistake() {
+        guard let mistake, !Output.standard.isTerminal else { return }
+        printError("\(query.text): \(mistake)")
     }
 }
 
@@ -199,6 +204,7 @@ struct RecordedComparison {
         } _: { found in
             progress.erase()
             try Output.standard.deliver { format.write(found, to: &$0) }
+            found.printMistake()
         }
     }
 
@@ -214,22 +220,21 @@ struct RecordedComparison {
     ///   - willCompare: Called before each with its position.
     ///   - body: Takes a difference.
     /// - Returns: The exit status.
-    /// - Throws: What the body throws, and a ``ReachabilityError`` for an interface that neither state has.
+    /// - Throws: What the body throws.
     func forEachDifference(
         _ queries: [TargetDifference.Query],
         willCompare: (Int) -> Void = { _ in },
         _ body: (TargetDifference) throws -> Void
-    ) throws -> ExitStatus {
+    ) rethrows -> ExitStatus {
         var status = ExitStatus.success
         var paths: [TargetDifference] = []
         for (count, query) in queries.enumerated() {
             willCompare(count)
             let found = compare(query)
-            try found.checkInterface()
             guard found.isDifferent || found.isUndetermined else { continue }
-            // The default path is that of one of the families.
+            // The default path is that of one of the families. A mistyped name is so for all that no user named.
             let isRepeated = query.family != nil && paths.contains { $0.isSame(as: found) }
-            guard !isRepeated else { continue }
+            guard !isRepeated, found.mistake == nil || query.isNamed || count == 0 else { continue }
             if query.target == .defaultPath { paths.append(found) }
             status = status.worse(found.isUndetermined ? .undetermined : .unreachable)
             try body(found)
@@ -253,7 +258,7 @@ struct RecordedComparison {
         _ options: ReachabilityOptions, _ named: [NamedTarget] = [], beside others: [IPAddress] = []
     ) -> (queries: [TargetDifference.Query], omitted: Int) {
         guard named.isEmpty else {
-            return (named.map { .init(text: $0, target: $1, options: options) }, 0)
+            return (named.map { .init(text: $0, target: $1, options: options, isNamed: true) }, 0)
         }
         var queries = [
             TargetDifference.Query(text: "default", target: .defaultPath, options: options)

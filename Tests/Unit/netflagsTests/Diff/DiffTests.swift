@@ -105,6 +105,39 @@ struct DiffTests {
         }
     }
 
+    /// The first mistyped target ended the command.
+    @Test func `each target through an interface that neither state has is an error of its own`() throws {
+        let result = try NetflagsProcess.run(
+            "diff", Self.before, Self.after, "fe80::1%eth8", "default", "fe80::1%eth9")
+        #expect(result.status == 2)
+        for name in ["eth8", "eth9"] {
+            let mistake = "there is no interface \"\(name)\""
+            let answer = "-- -------  ?    \(mistake)\n"
+            #expect(result.output.contains("fe80::1%\(name)\n- \(answer)+ \(answer)"), "\(result.output)")
+            let error = "netflags: fe80::1%\(name): \(mistake): give one that `ip link` lists\n"
+            #expect(result.errors.contains(error), "\(result.errors)")
+        }
+        #expect(result.lines.contains("default"))
+    }
+
+    @Test func `where no target is named, an interface that neither state has is one error`() throws {
+        let result = try NetflagsProcess.run("diff", "--json", "--interface", "eth9", Self.before, Self.after)
+        #expect(result.status == 2)
+        #expect(
+            result.errors
+                == "netflags: default: there is no interface \"eth9\": give one that `ip link` lists\n")
+        let row = try #require(result.lines.count == 1 ? JSONValue(result.lines[0]) : nil)
+        for answer in ["old", "new"] { #expect(row[answer]?["code"] == .string("noInterface")) }
+        #expect(row["causes"] == .null)
+    }
+
+    @Test func `an interface that one state has is a difference`() throws {
+        let gone = Recordings.path("01-dummy/06-deleted")
+        let result = try NetflagsProcess.run("diff", "--interface", "dummy0", Self.before, gone, "default")
+        #expect(result.status == 1 && result.errors.isEmpty, "\(result.errors)")
+        #expect(result.lines.contains { $0.hasPrefix("+ -- -------  no   there is no interface") })
+    }
+
     @Test func `one of the recordings can be on standard input`() throws {
         let direct = try NetflagsProcess.run("diff", Self.before, Self.after)
         let piped = try NetflagsProcess.run(

@@ -54,6 +54,19 @@ struct RecordingListTests {
             errors == "netflags: 1 of 3 recordings could not be evaluated: see the errors in their rows\n")
     }
 
+    @Test func `a mistyped interface is an error of each target of each recording`() {
+        let (output, errors) = Self.run(
+            "netflags what-if --json --interface eth8 --replay-hosts hosts 'link set lo down' -- default ::1")
+        let rows = Self.rows(output)
+        #expect(rows.count == 6, "\(output)")
+        #expect(rows.allSatisfy { $0["new"]?["code"] == .string("noInterface") })
+        #expect(output.hasSuffix("status 2\n"))
+        for target in ["default", "::1"] {
+            let error = "netflags: \(target): there is no interface \"eth8\": give one that `ip link` lists\n"
+            #expect(errors.split(separator: error, omittingEmptySubsequences: false).count == 4, "\(errors)")
+        }
+    }
+
     /// It waited for a writer.
     @Test func `a pipe in a directory of hosts is left out with a note`() {
         let (output, errors) = Self.run(
