@@ -102,17 +102,14 @@ struct DifferenceFormat {
 extension ByteBuffer {
     /// Writes the members from `flags` to `error`; no answer is one without flags.
     mutating func members(_ answer: Answer?, reason: String) {
-        members((try? answer?.get())?.flags ?? [])
+        members(answer?.report?.flags ?? [])
         pathMembers(answer, reason: reason)
     }
 
     /// Writes the members from `interface` to `error`.
     mutating func pathMembers(_ answer: Answer?, reason: String) {
-        let report = try? answer?.get()
-        member("interface", report?.interface?.name)
-        member("gateway", report?.gateway)
-        member("code", answer?.code)
-        member("reason", reason)
-        member("error", answer?.failure?.description)
+        let report = answer?.report
+        pathMembers(
+            report?.interface, hasType: false, report?.gateway, report?.reason, reason, answer?.failure)
     }
 }

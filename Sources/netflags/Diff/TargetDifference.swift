@@ -59,29 +59,6 @@ struct TargetDifference {
     }
 }
 
-extension Answer {
-    /// Whether the flags, the interface and the gateway are the same, or the error.
-    func isSame(as other: Self) -> Bool {
-        switch (self, other) {
-        case (.success(let one), .success(let other)):
-            one.flags == other.flags && one.interface?.name == other.interface?.name
-                && one.gateway == other.gateway
-        case (.failure(let one), .failure(let other)):
-            one.code == other.code && one.description == other.description
-        default: false
-        }
-    }
-
-    /// The reason of the flags as a word for programs; `nil` without a report.
-    var code: String? { (try? get())?.reason.code.description }
-
-    /// What is wrong with a mistyped name; `nil` for other answers.
-    var mistake: String? { (try? get())?.reason.mistake }
-
-    /// The reason of the flags.
-    var reason: String { (try? get())?.reason.description ?? "the target could not be evaluated" }
-}
-
 extension NetworkDifference {
     /// What a notification of the change is about; `nil` if the kernel says of none who asked for it.
     fileprivate var subject: RecordedOrigins.Subject? {

@@ -62,12 +62,7 @@ extension OrderLine {
             json.member("rank", entry?.rank)
             json.member("rule", entry?.rule?.description)
             json.members(entry?.flags ?? [])
-            json.member("interface", entry?.interface?.name)
-            json.member("interfaceType", entry?.interface?.type.rawValue)
-            json.member("gateway", entry?.gateway)
-            json.member("code", entry?.reason.code.description)
-            json.member("reason", words)
-            json.member("error", error?.description)
+            json.pathMembers(entry?.interface, entry?.gateway, entry?.reason, words, error)
         }
     }
 }

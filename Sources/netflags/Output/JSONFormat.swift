@@ -23,12 +23,8 @@ struct JSONFormat: LineFormat {
             json.separate()
             json.append(bytes: flags.bytes)
             json.member("address", report?.address)
-            json.member("interface", report?.interface?.name)
-            json.member("interfaceType", report?.interface?.type.rawValue)
-            json.member("gateway", report?.gateway)
-            json.member("code", line.outcome?.code)
-            json.member("reason", line.reason)
-            json.member("error", line.outcome?.failure?.description)
+            json.pathMembers(
+                report?.interface, report?.gateway, report?.reason, line.reason, line.outcome?.failure)
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }
             // The lines of check have no time.
@@ -60,6 +56,29 @@ extension ByteBuffer {
         member("rawValue", flags.rawValue)
         member("letters", flags.letters)
         member("reachable", reachable)
+    }
+}
+
+extension ByteBuffer {
+    /// Writes the members from `interface` to `error`, which all answers have.
+    ///
+    /// - Parameters:
+    ///   - interface: The outgoing interface.
+    ///   - hasType: Whether its type is one of the members.
+    ///   - gateway: The gateway.
+    ///   - reason: The reason, for its code; `nil` without an answer.
+    ///   - words: What is written as the reason.
+    ///   - error: Why there is no answer.
+    mutating func pathMembers(
+        _ interface: NetworkInterface?, hasType: Bool = true, _ gateway: IPAddress?,
+        _ reason: ReachabilityReason?, _ words: String, _ error: ReachabilityError?
+    ) {
+        member("interface", interface?.name)
+        if hasType { member("interfaceType", interface?.type.rawValue) }
+        member("gateway", gateway)
+        member("code", reason?.code.description)
+        member("reason", words)
+        member("error", error?.description)
     }
 }
 

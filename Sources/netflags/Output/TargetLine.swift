@@ -30,28 +30,6 @@ struct TargetLine {
     var mistake: String? { outcome?.mistake }
 }
 
-extension ReachabilityReason {
-    /// The line on standard error about an interface that does not exist; `nil` for other reasons.
-    ///
-    /// Its name can be mistyped, so that a command that asks once ends with status 2. Commands that go on wait for it.
-    var mistake: String? { code == .noInterface ? "\(self): give one that `ip link` lists" : nil }
-}
-
-extension Result where Success == ReachabilityReport, Failure == ReachabilityError {
-    /// The report; `nil` without one.
-    var report: ReachabilityReport? {
-        try? get()
-    }
-
-    /// Whether packets can leave; `nil` when that could not be determined.
-    var isReachable: Bool? {
-        switch self {
-        case .success(let report): report.isReachable
-        case .failure: nil
-        }
-    }
-}
-
 /// A format of `check` and `watch`.
 protocol LineFormat {
     /// Formats a line; the format may keep it until ``flush(to:)``.

@@ -125,11 +125,9 @@ extension ByteBuffer {
             json.member("gateway", path.gateway)
             json.member("sourceAddress", path.sourceAddress)
         }
-        member("interface", status?.interface?.name)
-        member("gateway", status?.gateway)
-        member("code", status?.reason.code.description)
-        member("reason", status?.reason.description ?? "the socket could not be evaluated")
-        member("error", result.failure?.description)
+        pathMembers(
+            status?.interface, hasType: false, status?.gateway, status?.reason,
+            status?.reason.description ?? "the socket could not be evaluated", result.failure)
     }
 }
 

@@ -143,20 +143,6 @@ typealias NamedTarget = (text: String, target: ReachabilityTarget)
 /// A target of standard input or of the command line, or why its text is none.
 typealias ReadTarget = (text: String, target: Result<ReachabilityTarget, ReachabilityError>)
 
-/// What is known of a target: a report, or why there is none.
-typealias Answer = Result<ReachabilityReport, ReachabilityError>
-
-extension Answer {
-    /// Whether it is a change after another answer about the same target.
-    func isChange(from old: Self, _ changes: ReachabilityReport.Change) -> Bool {
-        if let report, let old = old.report {
-            !report.isSame(as: old, changes)
-        } else {
-            failure != old.failure
-        }
-    }
-}
-
 /// A parsed argument of `check`, `watch` and `wait`.
 enum Operand: Hashable {
     /// A target and the text it was given as.

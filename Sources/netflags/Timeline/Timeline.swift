@@ -37,7 +37,7 @@ struct Timeline: Hashable {
         var nextBoot: Recording.Boot?
 
         var duration: Duration { start.duration(to: end) }
-        var report: ReachabilityReport? { try? answer?.get() }
+        var report: ReachabilityReport? { answer?.report }
         /// Whether packets can leave; `nil` where that is not known.
         var isReachable: Bool? { answer?.isReachable }
     }
