@@ -27,9 +27,11 @@ enum WriterLock {
         set(isCurrent ? F_WRLCK : F_UNLCK, at: 1, of: descriptor)
     }
 
-    /// What a recorder says of a file.
-    static func state(_ descriptor: Int32) -> State {
-        State(isTaken: isTaken(at: 0, of: descriptor), isCurrent: isTaken(at: 1, of: descriptor))
+    /// What a recorder says of a file, which is closed; nothing of one that could not be opened.
+    static func state(closing descriptor: Int32?) -> State {
+        guard let descriptor, descriptor >= 0 else { return State() }
+        defer { close(descriptor) }
+        return State(isTaken: isTaken(at: 0, of: descriptor), isCurrent: isTaken(at: 1, of: descriptor))
     }
 
     /// F_OFD_GETLK and F_OFD_SETLK of `fcntl.h`, which the Glibc module does not import.

@@ -72,11 +72,7 @@ final class RecordedDirectory {
 
     /// What a recorder says of the last file.
     var writer: WriterLock.State {
-        guard let last = numbers.last, let file = RecordingDirectory.open(last, in: descriptor) else {
-            return WriterLock.State()
-        }
-        defer { close(file) }
-        return WriterLock.state(file)
+        WriterLock.state(closing: numbers.last.flatMap { RecordingDirectory.open($0, in: descriptor) })
     }
 
     /// Whether the last file was written to so lately that its writer can be in the middle of a dump.

@@ -72,10 +72,7 @@ package struct RecordingStream: ~Copyable {
     private static func writer(_ path: String) -> WriterLock.State {
         // This would read from a pipe.
         guard fileType(path) == S_IFREG else { return WriterLock.State() }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return WriterLock.State() }
-        defer { close(descriptor) }
-        return WriterLock.state(descriptor)
+        return WriterLock.state(closing: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
     }
 
     /// Opens a directory; `nil` for anything else.

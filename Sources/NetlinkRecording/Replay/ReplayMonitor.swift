@@ -89,20 +89,15 @@ struct ReplayMonitor<Value: Sendable> {
             let end = min(MonitorInstant(written), span.end ?? MonitorInstant(written))
             if end > now { return self.end(at: end) }
         }
-        let isBeforeStart = span.start.map { (now ?? $0) < $0 } ?? false
         // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
-        if begin == nil, !isBeforeStart, replay.isKnown || !replay.hasBegun { beginTargets(at: now ?? .zero) }
+        if begin == nil, isInSpan, replay.isKnown || !replay.hasBegun { beginTargets(at: now ?? .zero) }
         if replay.isKnown { complete() }
         if replay.isInterrupted { markGap(.interrupted) }
     }
 
     /// Ends the replay at an instant after the last entry: what is due later does not belong to it.
     private mutating func end(at end: MonitorInstant) {
-        if replay.isKnown {
-            if begin == nil, let start = span.start, end > start { beginTargets(at: start) }
-            runDue(before: end + Self.wakeUpTime + .nanoseconds(1))
-        }
-        now = max(now ?? end, end)
+        advance(to: end, running: end + Self.wakeUpTime + .nanoseconds(1))
     }
 
     private mutating func move(to time: MonitorInstant) {
@@ -110,12 +105,20 @@ struct ReplayMonitor<Value: Sendable> {
             isOver = true
             return
         }
+        advance(to: time, running: time)
+    }
+
+    /// Moves the clock, and evaluates what is due before a limit.
+    private mutating func advance(to time: MonitorInstant, running limit: MonitorInstant) {
         if replay.isKnown {
             if begin == nil, let start = span.start, time > start { beginTargets(at: start) }
-            runDue(before: time)
+            runDue(before: limit)
         }
         now = max(now ?? time, time)
     }
+
+    /// Whether the span has begun.
+    private var isInSpan: Bool { span.start.map { (now ?? $0) >= $0 } ?? true }
 
     /// Notes a notification before it is applied.
     private mutating func prepare(for entry: RecordingEntry) {
@@ -151,7 +154,7 @@ struct ReplayMonitor<Value: Sendable> {
     }
 
     private mutating func mark(_ kind: Recording.Mark.Kind) {
-        guard span.start.map({ (now ?? $0) >= $0 }) ?? true else { return }
+        guard isInSpan else { return }
         steps.append(.mark(Recording.Mark(time: time, kind: kind)))
         guard begin != nil, let event = kind.event else { return }
         for (index, value) in monitor.values(of: event) {
@@ -170,7 +173,7 @@ struct ReplayMonitor<Value: Sendable> {
             monitor.evaluateAll(at: now ?? .zero, counts: false)
             return run(at: now ?? .zero)
         }
-        if span.start.map({ (now ?? $0) >= $0 }) ?? true { beginTargets(at: now ?? .zero) }
+        if isInSpan { beginTargets(at: now ?? .zero) }
     }
 
     /// Evaluates the targets first, at an instant that is not before the recorded time.

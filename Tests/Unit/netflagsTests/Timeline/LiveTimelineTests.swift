@@ -80,13 +80,13 @@ struct LiveTimelineTests {
         let reader = open(file.path, O_RDONLY | O_CLOEXEC)
         let recorder = open(file.path, O_WRONLY | O_CLOEXEC)
         defer { close(reader) }
-        #expect(WriterLock.state(reader) == .init())
+        #expect(WriterLock.state(closing: dup(reader)) == .init())
         WriterLock.take(recorder)
-        #expect(WriterLock.state(reader) == .init(isTaken: true))
+        #expect(WriterLock.state(closing: dup(reader)) == .init(isTaken: true))
         WriterLock.setCurrent(true, recorder)
-        #expect(WriterLock.state(reader) == .init(isTaken: true, isCurrent: true))
+        #expect(WriterLock.state(closing: dup(reader)) == .init(isTaken: true, isCurrent: true))
         close(recorder)
-        #expect(WriterLock.state(reader) == .init())
+        #expect(WriterLock.state(closing: dup(reader)) == .init())
     }
 }
 
