@@ -23,12 +23,19 @@ struct Check: TargetListCommand {
             """
     )
 
+    // No group is within another: at each level the parser's checks of a debug build read a group four times.
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
     @OptionGroup var settings: CheckSettings
+
+    @OptionGroup var resolution: ResolutionOptions
+
+    @OptionGroup var recorded: ReplayOptions
 
     @Argument(help: .targets) var targets: [String] = []
 
     func query() throws(UsageError) -> TargetQuery {
-        try settings.query(targets)
+        try settings.applied(to: resolution.query(targets, socket, recorded))
     }
 
     /// Evaluates the targets, and writes a line for each in their order.
@@ -82,10 +89,8 @@ struct Check: TargetListCommand {
     }
 }
 
-/// The options of `check`, which completion offers without a command, too.
+/// The options of `check` alone.
 struct CheckSettings: ParsableArguments {
-    @OptionGroup(title: "Socket options") var socket: SocketOptions
-
     @Flag(help: "One JSON object a line, written at once.")
     var json = false
 
@@ -101,10 +106,9 @@ struct CheckSettings: ParsableArguments {
     )
     var explain = false
 
-    @OptionGroup var resolution: ResolutionOptions
-
-    func query(_ targets: [String]) throws(UsageError) -> TargetQuery {
-        var query = try resolution.query(targets, socket)
+    /// The query with these options.
+    func applied(to query: TargetQuery) throws(UsageError) -> TargetQuery {
+        var query = query
         query.format = try .chosen(format, json: json)
         if quiet {
             try UsageError.refuse(

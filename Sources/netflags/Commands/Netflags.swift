@@ -101,5 +101,11 @@ struct RootCompletion: ParsableCommand {
         subcommands: Netflags.subcommands
     )
 
+    @OptionGroup(title: "Socket options") var socket: SocketOptions
+
     @OptionGroup var settings: CheckSettings
+
+    @OptionGroup var resolution: ResolutionOptions
+
+    @OptionGroup var recorded: ReplayOptions
 }

@@ -33,13 +33,15 @@ struct Order: TargetListCommand {
 
     @OptionGroup var resolution: ResolutionOptions
 
+    @OptionGroup var recorded: ReplayOptions
+
     @Argument(
         help: ArgumentHelp(
             "A host name, an address, address%interface, or - for stdin.", valueName: "name or address"))
     var targets: [String] = []
 
     func perform() throws -> ExitStatus {
-        let query = try resolution.query(targets, socket)
+        let query = try resolution.query(targets, socket, recorded)
         var isWhole = true
         let targets = try query.readTargets(of: try query.operands()) {
             printError("\($0)")

@@ -5,7 +5,7 @@ import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 
-/// The options of commands that resolve names, and ask the live kernel or a recording.
+/// The option of commands that resolve names, and ask the live kernel or a recording.
 struct ResolutionOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
@@ -16,9 +16,9 @@ struct ResolutionOptions: ParsableArguments {
     )
     var timeout: Duration = .seconds(5)
 
-    @OptionGroup var recorded: ReplayOptions
-
-    func query(_ targets: [String], _ socket: SocketOptions) throws(UsageError) -> TargetQuery {
+    func query(
+        _ targets: [String], _ socket: SocketOptions, _ recorded: ReplayOptions
+    ) throws(UsageError) -> TargetQuery {
         guard !targets.isEmpty else { throw .noTargets }
         let recording = try recorded.instant()
         var options = try socket.options(isReplay: recording != nil)
