@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
-internal import RoutingModel
-
-// Values of the model out of messages other than those of routes and rules.
-
-internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
+
+// Values of the model out of messages other than those of routes.
 
 extension LinkReport {
     /// Reads RTM_NEWLINK or RTM_DELLINK; `nil` for a message about one address family of an interface, or about a
