@@ -160,7 +160,7 @@ let package = Package(
         // What all tests share: seeded random numbers, a process's resources, the socket witness.
         .target(
             name: "TestSupport",
-            dependencies: ["RoutingModel"],
+            dependencies: ["RoutingModel", "SystemSupport"],
             path: "Tests/Support/TestSupport",
             swiftSettings: strict
         ),
@@ -205,9 +205,18 @@ let package = Package(
             path: "Tests/Support/TestNamespaces",
             swiftSettings: strict
         ),
+        // What live tests need, and the threads that they wait on.
+        .target(
+            name: "NamespaceTraits",
+            dependencies: ["NetlinkReachabilityTestKit", "TestNamespaces", "TestSupport"],
+            path: "Tests/Support/NamespaceTraits",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "NetlinkReachabilityLiveTests",
-            dependencies: ["NamespaceProbe", "NetlinkReachability", "TestNamespaces", "TestSupport"],
+            dependencies: [
+                "NamespaceProbe", "NamespaceTraits", "NetlinkReachability", "TestNamespaces", "TestSupport",
+            ],
             path: "Tests/Live/NetlinkReachabilityLiveTests",
             swiftSettings: strict
         ),
@@ -233,7 +242,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DifferentialTests",
-            dependencies: ["DifferentialProbe", "TestNamespaces", "TestSupport"],
+            dependencies: ["DifferentialProbe", "NamespaceTraits", "TestNamespaces", "TestSupport"],
             path: "Tests/Tools/DifferentialTests",
             swiftSettings: strict
         ),
@@ -262,7 +271,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkRouteTests",
             dependencies: [
-                "AddressLiterals", "CNetlinkShim", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "AddressLiterals", "CNetlinkShim", "NamespaceTraits", "NetlinkReachability",
+                "NetlinkReachabilityTestKit",
                 "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRouteTests",
@@ -272,7 +282,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkRecordingTests",
             dependencies: [
-                "AddressLiterals", "CNetlinkShim", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "AddressLiterals", "CNetlinkShim", "NamespaceTraits", "NetlinkReachability",
+                "NetlinkReachabilityTestKit",
                 "NetlinkRecording",
                 "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
@@ -294,7 +305,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
-                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "AddressLiterals", "Fakes", "NamespaceTraits", "NetlinkReachability",
+                "NetlinkReachabilityTestKit",
                 "NetlinkRecording",
                 "NetlinkRoute", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
@@ -327,7 +339,8 @@ let package = Package(
         .testTarget(
             name: "SystemConfigurationTests",
             dependencies: [
-                "Fakes", "LinuxSystemConfiguration", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
+                "Fakes", "LinuxSystemConfiguration", "NamespaceTraits", "NetlinkReachability", "NetlinkRoute",
+                "RoutingModel",
                 "SystemConfigurationProbe", "SystemSupport", "TestNamespaces",
             ],
             path: "Tests/Compatibility/SystemConfigurationTests",
@@ -347,7 +360,8 @@ let package = Package(
         .testTarget(
             name: "netflagsTests",
             dependencies: [
-                "NamespaceProbe", "netflags", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording",
+                "NamespaceProbe", "NamespaceTraits", "netflags", "NetlinkPlanning", "NetlinkReachability",
+                "NetlinkRecording",
                 "NetlinkRoute",
                 "RoutingModel", "RoutingSimulation", "SystemSupport", "TestNamespaces", "TestSupport",
                 argumentParser,

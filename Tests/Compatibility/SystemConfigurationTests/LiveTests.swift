@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
 struct LiveTests {
-    private static let blocker = Capability.veth.blocker
-
     /// The program lies where the probe of the namespaces does: all come out of one build.
     private var program: String {
         get throws {
@@ -15,7 +14,7 @@ struct LiveTests {
         }
     }
 
-    @Test(.enabled(if: blocker == nil, "no network namespaces here"))
+    @Test(.needs(.veth))
     func `Apple's functions follow the running kernel`() throws {
         let namespace = try TestNamespace()
         // A host without any network: not even the loopback interface is up.

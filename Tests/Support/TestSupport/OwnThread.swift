@@ -32,6 +32,11 @@ package enum OwnThread {
         for thread in threads { pthread_join(thread, nil) }
     }
 
+    /// Runs a body on a new thread, and does not wait for it.
+    static func detach(_ body: @escaping @Sendable () -> Void) throws {
+        pthread_detach(try start(body))
+    }
+
     private static func start(_ body: @escaping () -> Void) throws -> pthread_t {
         let context = Unmanaged.passRetained(Work(body))
         var thread = pthread_t()

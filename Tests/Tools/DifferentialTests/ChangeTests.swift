@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
@@ -9,9 +10,7 @@ import Testing
 ///
 /// A failure prints the seed and the smallest case: `DifferentialProbe changes 25 SEED` makes that network again.
 @Suite(
-    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
-    .enabled(if: Capability.bridge.blocker == nil, "no bridge: \(Capability.bridge.blocker ?? "")"),
-    .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
+    .needs(.veth, .bridge, .nexthops))
 struct ChangeTests {
     /// The networks, unless CHANGES_SEED names others.
     private static let seed = getenv("CHANGES_SEED").flatMap { UInt64(String(cString: $0)) } ?? 20_000

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -8,8 +9,7 @@ import Testing
 ///
 /// A failure prints the seed and the smallest case: `DifferentialProbe 10000 SEED` makes that network again.
 @Suite(
-    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
-    .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
+    .needs(.veth, .nexthops))
 struct DifferentialTests {
     /// Seeds of networks that once found a mistake, and of the first ones of all.
     static let regressions: [UInt64] = [1, 1_003, 1_035, 1_118, 1_170, 98_692_753]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
@@ -9,8 +10,7 @@ import Testing
 ///
 /// A failure prints the seed and the changes: `DifferentialProbe links 250 SEED` makes that network again.
 @Suite(
-    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
-    .enabled(if: Capability.bridge.blocker == nil, "no bridge: \(Capability.bridge.blocker ?? "")"))
+    .needs(.veth, .bridge))
 struct LinkTests {
     /// A new one with each run, unless LINKS_SEED names one.
     private static let seed =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
@@ -10,11 +11,7 @@ import Testing
 /// set. A recording of the network gives the same order. A failure prints the seed and the smallest case:
 /// `DifferentialProbe order 50 SEED` makes that network again.
 @Suite(
-    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
-    .enabled(
-        if: Capability.mounts.blocker == nil, "no mounts of its own: \(Capability.mounts.blocker ?? "")"),
-    .enabled(if: Capability.tun.blocker == nil, "no tunnels: \(Capability.tun.blocker ?? "")"),
-    .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
+    .needs(.veth, .mounts, .tun, .nexthops))
 struct OrderTests {
     /// Fewer would not have each rule.
     private static let sets = max(1_000, Rounds.of(10_000))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
@@ -8,8 +9,7 @@ import Testing
 ///
 /// A failure prints the seed and the smallest case: `DifferentialProbe witness 100 SEED` makes that network again.
 @Suite(
-    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
-    .enabled(if: Capability.nexthops.blocker == nil, "no nexthops: \(Capability.nexthops.blocker ?? "")"))
+    .needs(.veth, .nexthops))
 struct WitnessTests {
     /// Fewer would not have each kind of question.
     private static let networks = max(20, Rounds.of(200))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
@@ -11,8 +12,7 @@ import Testing
 @testable import NetlinkRecording
 
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct EventOriginTests {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import RoutingModel
 import RoutingSimulation
@@ -12,7 +13,7 @@ import Testing
 
 /// `netflags record --keep`, as a process that is killed, held up, and has its disk taken away.
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
+    .needsNetwork,
     .enabled(
         if: ShellCommand.run("\(ShellCommand.netflags) record --help").status == 0,
         "needs the netflags command beside the tests: build the whole package"

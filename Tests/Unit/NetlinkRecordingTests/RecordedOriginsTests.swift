@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AddressLiterals
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
@@ -12,8 +13,7 @@ import Testing
 
 /// What a recording says of who made the newest changes, held against the processes that made them.
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct RecordedOriginsTests {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import SystemSupport
 import TestSupport
@@ -9,7 +10,7 @@ import Testing
 @testable import NetlinkRecording
 
 /// A recorder whose host's clock is set while it runs.
-@Suite(.enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"))
+@Suite(.needsNetwork)
 struct RecorderClockTests {
     private static let boot: UInt128 = 1 << 64 | 2
 

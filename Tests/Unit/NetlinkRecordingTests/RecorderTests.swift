@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
@@ -51,8 +52,7 @@ private func counts(_ bytes: [UInt8]) -> [UInt16: Int] {
 }
 
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct RecorderTests {

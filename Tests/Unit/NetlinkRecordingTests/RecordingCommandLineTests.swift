@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import Testing
 
 /// `netflags record`, as a process.
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
+    .needsNetwork,
     .enabled(
         if: ShellCommand.run("\(ShellCommand.netflags) record --help").status == 0,
         "needs the netflags command beside the tests: build the whole package"

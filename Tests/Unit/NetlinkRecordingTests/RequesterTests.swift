@@ -2,6 +2,7 @@
 
 import CNetlinkShim
 import Foundation
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
@@ -14,8 +15,7 @@ import Testing
 
 /// Who a port stands for, held against processes whose sockets are known.
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct RequesterTests {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
@@ -11,8 +12,7 @@ import Testing
 
 /// An address that two interfaces have: a snapshot of the kernel's tables beside the kernel itself.
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct SharedAddressTests {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AddressLiterals
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
@@ -12,8 +13,7 @@ import Testing
 
 /// A bound IPv6 socket with a source address whose destination is served by a route of another interface.
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct StrictLookupTests {

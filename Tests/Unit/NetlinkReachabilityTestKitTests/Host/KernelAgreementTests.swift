@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import NetlinkRecording
@@ -7,7 +8,7 @@ import TestNamespaces
 import Testing
 
 /// The same steps in a namespace of the running kernel and in a simulated network, with the same flags after each.
-@Suite(.enabled(if: Capability.veth.blocker == nil, "\(Capability.veth.blocker ?? "")"))
+@Suite(.needs(.veth))
 struct KernelAgreementTests {
     private static let questions = [
         "192.0.2.1", "192.0.2.2", "192.0.2.255", "198.51.100.7", "203.0.113.1", "127.0.0.1", "224.0.0.251",
@@ -101,7 +102,7 @@ struct KernelAgreementTests {
         try await compare("the carrier again")
     }
 
-    @Test(.enabled(if: Capability.tun.blocker == nil, "\(Capability.tun.blocker ?? "")"))
+    @Test(.needs(.tun))
     func `the kit agrees about a tunnel`() async throws {
         let questions = [
             "198.51.100.7", "10.8.0.2", "10.8.0.9", "2001:db8:8::9", "2001:db8:8::2", "fe80::9%tun0",
@@ -130,7 +131,7 @@ struct KernelAgreementTests {
         try await compare("no tunnel", questions)
     }
 
-    @Test(.enabled(if: Capability.bridge.blocker == nil, "\(Capability.bridge.blocker ?? "")"))
+    @Test(.needs(.bridge))
     func `the kit agrees about a bridge`() async throws {
         let questions = ["192.0.2.9", "198.51.100.7", "fe80::9%br0", "192.0.2.3"]
         try host.wire("eth0", to: peer)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AddressLiterals
+import NamespaceTraits
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import Testing
 
 /// A namespace of the running kernel, as a user's test has it.
-@Suite(.enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"))
+@Suite(.needsNetwork)
 struct LiveNetworkTests {
     private let network: LiveNetwork
 

@@ -2,6 +2,7 @@
 
 import AddressLiterals
 import Glibc
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
@@ -22,8 +23,7 @@ private let hostScript = """
 private let destinations = [IPAddress(198, 51, 100, 7), IPAddress("2001:db8:f::7")].compactMap { $0 }
 
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct FlowTests {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CNetlinkShim
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
@@ -9,7 +10,7 @@ import Testing
 @testable import NetlinkRoute
 
 /// More notifications than a connection reads at once: it read until none was left, which need not happen.
-@Suite(.enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"))
+@Suite(.needsNetwork)
 struct NotificationBurstTests {
     /// Adds so many addresses to loopback, takes it down, and removes them.
     ///

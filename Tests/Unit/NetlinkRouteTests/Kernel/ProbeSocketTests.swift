@@ -2,6 +2,7 @@
 
 import AddressLiterals
 import Glibc
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
@@ -10,8 +11,7 @@ import Testing
 @testable import NetlinkRoute
 
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
+    .needsNetwork,
     .serialized
 )
 struct ProbeSocketTests {

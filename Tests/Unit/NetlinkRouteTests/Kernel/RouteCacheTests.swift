@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
@@ -8,8 +9,7 @@ import Testing
 
 /// libnl's route cache against the kernel's dump.
 @Suite(
-    .enabled(if: LiveNetwork.blocker == nil, "\(LiveNetwork.blocker ?? "")"),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2")
+    .needsNetwork
 )
 struct RouteCacheTests {
     private static let setUp = """

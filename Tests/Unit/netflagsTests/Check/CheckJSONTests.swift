@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -86,7 +87,7 @@ struct CheckJSONTests {
         for key in Self.keys { #expect(brief.map { $0[key] } == full.map { $0[key] }, "\(key)") }
     }
 
-    @Test(.enabled(if: Capability.segments.blocker == nil, "no segment routing here"))
+    @Test(.needs(.segments))
     func `an explanation says what the route puts around packets`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "2001:db8::1/64")

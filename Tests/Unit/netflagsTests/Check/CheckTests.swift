@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -97,7 +98,7 @@ struct CheckTests {
         #expect(result.output.contains("    socket    connects from 127.0.0.1\n"))
     }
 
-    @Test(.needsNamespace) func `--explain names the interface of each nexthop`() throws {
+    @Test(.needs(.veth)) func `--explain names the interface of each nexthop`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.1/24")
         try host.wire("w1", "198.51.100.1/24")

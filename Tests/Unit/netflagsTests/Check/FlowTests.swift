@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import NamespaceTraits
 import NetlinkReachability
 import TestNamespaces
 import Testing
 
 @testable import netflags
 
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct FlowTests {
     /// A host whose rules prohibit one flow each, in both families.
     private func host() throws -> TestNamespace {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
-/// Why the tests cannot run on this machine; `nil` when they can.
-private let blocker = [Capability.veth, .mounts].compactMap(\.blocker).first
-
-@Suite(
-    .enabled(if: blocker == nil, "no namespace with what the tests need: \(blocker ?? "")")
-)
+@Suite(.needs(.veth, .mounts))
 struct NameTests {
     @Test func `of two hundred names 64 are resolved side by side, and the others get an error in time`()
         throws

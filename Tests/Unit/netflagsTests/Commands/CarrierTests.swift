@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
 
-/// Why the tests cannot run on this machine; `nil` when they can.
-private let blocker = [Capability.veth, .vxlan, .tun].compactMap(\.blocker).first
-
 /// What carries tunnels, against the counters of the interfaces and the routes of real VPNs.
-@Suite(.enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")"))
+@Suite(.needs(.veth, .vxlan, .tun))
 struct CarrierTests {
     /// The other end of the tunnel, in its network.
     static let target = "10.9.0.9"
@@ -186,9 +184,7 @@ struct CarrierTests {
 
     // MARK: IPsec
 
-    private static let ipsecBlocker = [Capability.xfrm, .ipsecPolicies].compactMap(\.blocker).first
-
-    @Test(.enabled(if: ipsecBlocker == nil, "no interface of IPsec here: \(ipsecBlocker ?? "")"))
+    @Test(.needs(.xfrm, .ipsecPolicies))
     func `what carries an interface of IPsec is unknown, and not the wire that it is bound to`() throws {
         let host = try TestNamespace()
         try addWires(to: host)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import RoutingModel
 import TestNamespaces
 import TestSupport
@@ -93,7 +94,7 @@ struct CompletionTests {
     }
 
     /// The interfaces of a namespace, for a user without privileges.
-    @Test(.needsNamespace, arguments: TypedShell.Kind.allCases)
+    @Test(.needs(.veth), arguments: TypedShell.Kind.allCases)
     func `the name of an interface runs nothing when it could be completed`(kind: TypedShell.Kind) throws {
         let shell = try TypedShell(kind)
         let host = try TestNamespace(.networkAndMounts)

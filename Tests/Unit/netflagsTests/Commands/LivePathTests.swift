@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
-/// Why the tests cannot run on this machine; `nil` when they can.
-private let blocker = [Capability.veth, .tun, .mounts].compactMap(\.blocker).first
-
-@Suite(
-    .enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")")
-)
+@Suite(.needs(.veth, .tun, .mounts))
 struct LivePathTests {
     private func host(_ resolvConf: String = "nameserver 192.0.2.53\n") throws -> TestNamespace {
         try .withResolver(resolvConf)

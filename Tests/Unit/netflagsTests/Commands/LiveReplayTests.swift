@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
 /// A network that is asked live, recorded, and asked again from the recording.
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct LiveReplayTests {
     /// Two wires with routes of every type, equal ways, rules and a wire without a carrier.
     private static func network() throws -> TestNamespace {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
-/// Why the tests cannot run on this machine; `nil` when they can.
-private let blocker = Capability.veth.blocker ?? Capability.mptcpList.blocker
-
 /// `netflags sockets` on a host with an MPTCP connection over two uplinks.
-@Suite(.enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")"))
+@Suite(.needs(.veth, .mptcpList))
 struct MultipathSocketsTests {
     private let host: TestNamespace
     private let server: TestNamespace

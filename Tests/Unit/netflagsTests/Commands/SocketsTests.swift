@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
 @testable import netflags
 
-/// Why the tests cannot run on this machine; `nil` when they can.
-private let blocker = Capability.veth.blocker
-
 /// `netflags sockets` beside `ss`, on a host with connections to a server.
-@Suite(.enabled(if: blocker == nil, "no namespace with what it needs here: \(blocker ?? "")"))
+@Suite(.needs(.veth))
 struct SocketsTests {
     private let host: TestNamespace
     private let server: TestNamespace

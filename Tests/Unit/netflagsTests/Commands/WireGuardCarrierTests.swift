@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
 
 /// What carries the peers of the kernel's own WireGuard.
 extension CarrierTests {
-    private static let peersBlocker = Capability.wireguardPeers.blocker
-
     /// Where a drawn WireGuard sends, and by which rules.
     private struct Peers {
         var commands: [String] = []
@@ -61,7 +60,7 @@ extension CarrierTests {
     }
 
     @Test(
-        .enabled(if: peersBlocker == nil, "no WireGuard with peers here: \(peersBlocker ?? "")"),
+        .needs(.wireguardPeers),
         arguments: [45, 46, 47] as [UInt64])
     func `a WireGuard peer is sent to through the wire that is named, and not while it waits`(
         seed: UInt64
@@ -99,7 +98,7 @@ extension CarrierTests {
         #expect(senders == (letters.contains("c") ? [] : wires), comment)
     }
 
-    @Test(.enabled(if: peersBlocker == nil, "no WireGuard with peers here: \(peersBlocker ?? "")"))
+    @Test(.needs(.wireguardPeers))
     func `the endpoint of a WireGuard peer is known where it is shown, and inferred elsewhere`() throws {
         let host = try TestNamespace()
         try addWires(to: host)
@@ -116,7 +115,7 @@ extension CarrierTests {
                 == "wg0 is carried by w0 (mark 51820; inferred from a rule)")
     }
 
-    @Test(.enabled(if: peersBlocker == nil, "no WireGuard with peers here: \(peersBlocker ?? "")"))
+    @Test(.needs(.wireguardPeers))
     func `a WireGuard that was moved sends elsewhere, where this namespace does not see it`() throws {
         let host = try TestNamespace()
         try addWires(to: host)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -40,7 +41,7 @@ struct DiffTests {
         #expect(causes.map { $0["change"] } == [.string("changed")])
     }
 
-    @Test(.needsNamespace) func `the setting that passes over a route without a carrier is named`() throws {
+    @Test(.needs(.veth)) func `the setting that passes over a route without a carrier is named`() throws {
         let host = try TestNamespace()
         for (name, address) in [("w0", "192.0.2.1/24"), ("w1", "198.51.100.1/24")] {
             try host.tunnel(name, address, kind: "tap")
@@ -178,7 +179,7 @@ struct DiffTests {
 }
 
 /// What `diff` names after single changes in a namespace.
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct LiveDiffTests {
     private static func network() throws -> TestNamespace {
         let host = try TestNamespace()

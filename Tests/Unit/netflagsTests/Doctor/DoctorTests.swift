@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import NetlinkReachability
 import NetlinkRoute
 import RoutingModel
@@ -152,7 +153,7 @@ struct DoctorTests {
     }
 
     @Test(
-        .needsNamespace,
+        .needs(.veth),
         .enabled(if: KernelDiagnosis.libnlRelease == "3.7.0", "another libnl can have another key"))
     func `the routes that libnl's cache merges are listed, the first ten in the text`() throws {
         let host = try TestNamespace()

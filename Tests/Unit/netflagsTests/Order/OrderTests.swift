@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import NetlinkReachability
 import NetlinkRecording
 import TestNamespaces
@@ -117,7 +118,7 @@ struct OrderTests {
 /// `/etc/gai.conf` of a host.
 struct GaiConfTests {
     @Test(
-        .enabled(if: Capability.mounts.blocker == nil, "no mounts here: \(Capability.mounts.blocker ?? "")"))
+        .needs(.mounts))
     func `the order is that of gai.conf, and doctor names the lines without an effect`() throws {
         let host = try TestNamespace(.networkAndMounts)
         // Links that lead nowhere are left out.

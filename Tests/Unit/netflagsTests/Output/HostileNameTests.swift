@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
 /// An interface name that the kernel accepts, of characters that terminals, JSON, Prometheus and shells interpret.
 private let hostileName = "\u{1B}[7m$(id)`\"\\"
 
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct HostileNameTests {
     private func hostileHost() throws -> TestNamespace {
         let host = try TestNamespace()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import NetlinkReachability
 import TestNamespaces
 import Testing
@@ -22,7 +23,7 @@ struct PrometheusTests {
         #expect(reachable.map(\.value) == [1, 0])
     }
 
-    @Test(.needsNamespace) func `a target that could not be evaluated has only the sample 0`() throws {
+    @Test(.needs(.veth)) func `a target that could not be evaluated has only the sample 0`() throws {
         let host = try TestNamespace.withUndecidedTarget()
         let result = try host.run([
             NetflagsProcess.path, "--format", "prometheus", "--interface", "w1", "--source", "2001:db8:1::1",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -82,7 +83,7 @@ struct TerminalTests {
     }
 
     @Test(
-        .needsNamespace,
+        .needs(.veth),
         arguments: [("", "no connected sockets"), ("--state lost", "no such connected sockets")])
     func `sockets says on a terminal that there are none`(options: String, words: String) throws {
         let host = try TestNamespace()

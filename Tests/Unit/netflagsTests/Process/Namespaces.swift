@@ -3,14 +3,6 @@
 import TestNamespaces
 import Testing
 
-extension Trait where Self == ConditionTrait {
-    /// Skips tests on a machine that cannot make a network namespace with a veth.
-    static var needsNamespace: Self {
-        let blocker = Capability.veth.blocker
-        return .enabled(if: blocker == nil, "no namespace with a veth here: \(blocker ?? "")")
-    }
-}
-
 extension TestNamespace {
     /// A host with one wire and no default route.
     static func oneWire() throws -> TestNamespace {

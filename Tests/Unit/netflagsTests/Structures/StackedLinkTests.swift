@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
@@ -8,8 +9,7 @@ import Testing
 
 /// Interfaces over interfaces of the running kernel, drawn at random, with names that are not UTF-8.
 @Suite(
-    .enabled(if: Capability.veth.blocker == nil, "no network of its own: \(Capability.veth.blocker ?? "")"),
-    .enabled(if: Capability.bridge.blocker == nil, "no bridge: \(Capability.bridge.blocker ?? "")"))
+    .needs(.veth, .bridge))
 struct StackedLinkTests {
     /// The commands of a stack; those that the kernel refuses are passed over.
     private static func commands(_ random: inout SeededGenerator) -> [String] {

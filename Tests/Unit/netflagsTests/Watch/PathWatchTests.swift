@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct PathWatchTests {
     /// A host with two wires, of which the first has no default route.
     private func twoWires() throws -> TestNamespace {
@@ -63,7 +64,7 @@ struct PathWatchTests {
         }
     }
 
-    @Test(.enabled(if: Capability.radios.blocker == nil, "no radios: \(Capability.radios.blocker ?? "")"))
+    @Test(.needs(.radios))
     func `with --identity there is a line when the wireless network changes`() throws {
         let host = try TestNamespace()
         let accessPoint = try host.makePeer()

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
 
 /// Short here, and with as many rounds and commands as one likes with `make storm`.
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct StormTests {
     private static let rounds = number("STORM_ROUNDS") ?? 2
     private static let commands = number("STORM_COMMANDS") ?? 1_000

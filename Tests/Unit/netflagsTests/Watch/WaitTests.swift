@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct WaitTests {
     @Test func `it returns with status 0 once there is a default route`() throws {
         let host = try TestNamespace.oneWire()

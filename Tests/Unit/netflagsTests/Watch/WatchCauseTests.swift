@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import SystemSupport
 import TestNamespaces
 import Testing
 
 /// The cause in the lines of `watch --explain`, held against the processes that made the changes.
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct WatchCauseTests {
     private static let target = "198.51.100.1"
 
@@ -18,7 +19,7 @@ struct WatchCauseTests {
     }
 
     /// Has a process make a change, which goes on for a while; returns its number.
-    private static func change(_ words: String, in host: TestNamespace, lasting seconds: Int = 1) throws
+    private static func change(_ words: String, in host: TestNamespace, lasting seconds: Int = 3) throws
         -> Double
     {
         let script = "{ echo '\(words)'; sleep \(seconds); } | ip -batch - & echo $!; wait"

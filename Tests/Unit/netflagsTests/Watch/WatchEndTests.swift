@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct WatchEndTests {
     @Test func `--count ends it after so many lines, with status 0`() throws {
         let host = try TestNamespace.oneWire()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import TestSupport
 import Testing
 
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct WatchTests {
     private static let targets = ["192.0.2.9", "192.0.2.1", "198.51.100.1", "default", "127.0.0.1"]
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
-@Suite(.needsNamespace)
+@Suite(.needs(.veth))
 struct WatchedStoryTests {
     private static let targets = ["default", "192.0.2.9", "198.51.100.1", "203.0.113.1", "2001:db8::1"]
 

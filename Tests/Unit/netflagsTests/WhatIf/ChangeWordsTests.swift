@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -38,7 +39,7 @@ struct ChangeWordsTests {
         "addr flush dev w0", "addr flush dev w0",
     ]
 
-    @Test(.needsNamespace) func `ip takes and refuses the same changes`()
+    @Test(.needs(.veth)) func `ip takes and refuses the same changes`()
         throws
     {
         let host = try TestNamespace.oneWire()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -52,7 +53,7 @@ struct SpofTests {
         }
     }
 
-    @Test(.needsNamespace, arguments: [true, false])
+    @Test(.needs(.veth), arguments: [true, false])
     func `each of two uplinks is one that some packets are lost with`(hasSourceRules: Bool) throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.1/24")
@@ -85,7 +86,7 @@ struct SpofTests {
     }
 
     /// It said reachable, where a socket sends to some addresses and not to others.
-    @Test(.needsNamespace)
+    @Test(.needs(.veth))
     func `a recording does not decide which of two uplinks with source rules packets take`() throws {
         let host = try TestNamespace()
         for (name, address) in [("w0", "192.0.2.1/24"), ("w1", "198.51.100.1/24")] {
@@ -108,8 +109,7 @@ struct SpofTests {
         #expect(try Set(recorded()) == [2])
     }
 
-    @Test(.needsNamespace) func `of two links only what the kernel does not notice cuts a target off`() throws
-    {
+    @Test(.needs(.veth)) func `of two links only what the kernel does not notice cuts a target off`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.1/24")
         try host.wire("w1", "198.51.100.1/24")
@@ -127,7 +127,7 @@ struct SpofTests {
         #expect(try lost() == ["gateway"])
     }
 
-    @Test(.enabled(if: Capability.veth.blocker == nil, "no veth here"))
+    @Test(.needs(.veth))
     func `a gateway that another interface has, too, is a fallback`() throws {
         let host = try TestNamespace()
         for name in ["w0", "w1"] { try host.wire(name, "fe80::2/64") }
@@ -141,7 +141,7 @@ struct SpofTests {
         #expect(gateway["new"]?["interface"]?.string == "w1")
     }
 
-    @Test(.enabled(if: Capability.veth.blocker == nil, "no veth here"))
+    @Test(.needs(.veth))
     func `a loss whose effect is not recorded is unknown, with status 2`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.2/24", "192.0.2.3/24")
@@ -155,7 +155,7 @@ struct SpofTests {
         #expect(row.contains("unknown") && row.contains("promote_secondaries"))
     }
 
-    @Test(.needsNamespace) func `of very many things some are taken away, and the others counted`() throws {
+    @Test(.needs(.veth)) func `of very many things some are taken away, and the others counted`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.2/24")
         let others = (0..<1_000).map { "addr add 10.1.\($0 / 250).\($0 % 250 + 1)/32 dev w0" }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NamespaceTraits
 import TestNamespaces
 import Testing
 
@@ -76,7 +77,7 @@ struct WhatIfTests {
         #expect(json.lines.first.flatMap { JSONValue($0) }?["openChoices"] == .array([.string(choice)]))
     }
 
-    @Test(.enabled(if: Capability.veth.blocker == nil, "no veth here"))
+    @Test(.needs(.veth))
     func `an address that is made of an unknown hardware address is marked`() throws {
         let host = try TestNamespace()
         try host.ip("link add w0 type veth peer name p0")
@@ -204,7 +205,7 @@ struct WhatIfTests {
         #expect(broken.lines.last?.hasPrefix("  the gateway is 192.0.2.2: ") == true)
     }
 
-    @Test(.needsNamespace) func `the running kernel's network is changed in mind alone`() throws {
+    @Test(.needs(.veth)) func `the running kernel's network is changed in mind alone`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("route add default via 192.0.2.9", "addr add 192.0.2.3/24 dev w0")
         func run(_ change: String) throws -> String {
