@@ -13,6 +13,11 @@ struct TextFormatTests {
         String(repeating: "例え", count: 40), "e\u{301}" + String(repeating: "x\u{301}", count: 30),
     ]
 
+    /// The text without colours, which depend on the terminal that the tests run in.
+    private func plain(_ buffer: ByteBuffer) -> String {
+        String(decoding: buffer.bytes, as: UTF8.self).replacing(/\u{1B}\[[0-9]+m/, with: "")
+    }
+
     /// The rows of targets on a terminal.
     private func rows(
         _ outcome: (Result<ReachabilityReport, ReachabilityError>)?, columns: UInt16, isWatch: Bool
@@ -27,7 +32,7 @@ struct TextFormatTests {
         }
         format.flush(to: &buffer)
         // The first row has the headings.
-        return String(decoding: buffer.bytes, as: UTF8.self).split(separator: "\n").dropFirst().map(\.self)
+        return plain(buffer).split(separator: "\n").dropFirst().map(\.self)
     }
 
     private func loopback() throws -> Result<ReachabilityReport, ReachabilityError> {
@@ -94,7 +99,7 @@ struct TextFormatTests {
         var buffer = ByteBuffer()
         format.write(TargetLine(target: "a.name", outcome: outcome), to: &buffer)
         format.flush(to: &buffer)
-        let text = String(decoding: buffer.bytes, as: UTF8.self)
+        let text = plain(buffer)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= Int(columns) }, "\(text)")
         #expect(text.split { $0.isWhitespace }.joined(separator: " ").hasSuffix(reason), "\(text)")
     }
