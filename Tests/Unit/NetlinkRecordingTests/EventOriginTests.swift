@@ -124,7 +124,7 @@ struct EventOriginTests {
                 let process = try Self.run(made[place] ? change.back : change.forth)
                 made[place].toggle()
                 var events = try Self.events(of: &recorder, &network)
-                func isOwn(_ event: Event) -> Bool { event.description.contains(change.words) }
+                func isOwn(_ event: Event) -> Bool { strstr(event.description, change.words) != nil }
                 // The kernel notifies of an IPv6 address from a thread of its own, after the request has returned.
                 for _ in 0..<10_000 where !events.contains(where: isOwn) {
                     usleep(1_000)

@@ -113,7 +113,9 @@ extension SeenEntry {
     private var fields: String {
         guard let annotation else {
             let flags = UInt16(bytes[6]) | UInt16(bytes[7]) << 8
-            let hex = bytes.map { String(format: "%02x", $0) }.joined()
+            let digits = Array("0123456789abcdef".utf8)
+            let hex = String(
+                decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
             return "\"type\": \(type), \"flags\": \(flags), \"bytes\": \"\(hex)\""
         }
         let (name, body) = annotation.words
