@@ -94,7 +94,7 @@ struct EvaluationBatchPropertyTests {
         }
     }
 
-    private static let seeds: Range<UInt64> = 1..<3_001
+    private static let seeds = 1...UInt64(Rounds.of(10_000))
 
     @Test func `flags and report always agree`() throws {
         for seed in Self.seeds {
