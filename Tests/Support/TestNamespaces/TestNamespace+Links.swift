@@ -79,12 +79,14 @@ extension TestNamespace {
         _ isSo: () throws -> Bool
     ) throws {
         let limit = ContinuousClock.now + .seconds(120)
+        var pause: Int32 = 2
         while try !isSo() {
             guard ContinuousClock.now < limit else {
                 throw NamespaceFailure("did not happen within two minutes: \(what)")
             }
-            // Lets the kernel's workers run.
-            poll(nil, 0, 5)
+            // Lets the kernel's workers run. Most conditions start a program, so long waits ask less often.
+            poll(nil, 0, pause)
+            pause = min(2 * pause, 50)
         }
     }
 
