@@ -141,6 +141,10 @@ package struct Evaluation: Hashable, Sendable {
             return ReachabilityReason(kind, interface, other: basis.value.outerReason?.description ?? "")
         case .encapsulated:
             return ReachabilityReason(kind, interface, other: encapsulation)
+        case .payloadNotCarried:
+            let isLabelled = nexthop?.encapsulation?.value.kind == .mpls
+            let family = candidate?.destination.family.description ?? ""
+            return ReachabilityReason(kind, interface, other: isLabelled ? "MPLS" : family)
         case .outerUnreachable:
             return ReachabilityReason(kind, encapsulation, other: basis.value.outerReason?.description ?? "")
         case .gateway:

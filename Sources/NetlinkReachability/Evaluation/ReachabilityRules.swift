@@ -54,8 +54,9 @@ package enum ReachabilityRules {
     {
         var judgement = inner
         // seg6 looks up the outer packet whatever the state of the route's interface (`seg6_output`).
-        let isBlocked = [.interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier].contains(
-            inner.kind)
+        let isBlocked = [
+            .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier, .payloadNotCarried,
+        ].contains(inner.kind)
         let isRoutedAgain =
             encapsulation.kind == .seg6 && inner.nexthop?.flags.contains(.dead) == false
             && (isBlocked || !inner.flags.isEmpty)
@@ -177,6 +178,7 @@ package enum ReachabilityRules {
         _ traits: InterfaceTraits
     ) -> Decision {
         if let blocker = blocker(of: nexthop, traits) { return ([], blocker) }
+        if traits.contains(nexthop.dropper(of: destination)) { return ([], .payloadNotCarried) }
         // The type comes first: the entry behind a multicast or broadcast address can name the gateway of a
         // covering route, which such packets do not take.
         let takesGateway = type == .unicast && nexthop.gateway != nil
@@ -272,6 +274,13 @@ extension RouteType {
 }
 
 extension Nexthop {
+    /// The trait of an interface that drops packets to a destination: their protocol is that of labels if the nexthop
+    /// pushes some, and otherwise that of the destination, also behind a gateway of the other family.
+    fileprivate func dropper(of destination: IPAddress) -> InterfaceTraits {
+        if encapsulation?.value.kind == .mpls { return .dropsLabels }
+        return destination.family == .v4 ? .dropsIPv4 : .dropsIPv6
+    }
+
     /// An order that does not depend on how the kernel lists the nexthops: the lowest interface index, and on the
     /// same interface no gateway before any, then the lowest.
     fileprivate static func isOrdered(_ one: Nexthop, before other: Nexthop) -> Bool {

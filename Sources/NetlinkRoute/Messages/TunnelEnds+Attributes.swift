@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
+internal import Glibc
 internal import RoutingModel
 
 extension TunnelEnds {
@@ -15,6 +16,10 @@ extension TunnelEnds {
     private init(_ data: Attributes, _ layout: Layout) throws(MalformedMessage) {
         self.init()
         link = try data.nonzero(layout.link) ?? 0
+        if let mode = layout.mode {
+            payloads = TunnelPayloads(ofMode: try data.value(mode.type, as: UInt8.self) ?? mode.standard)
+                .intersection(mode.payloads)
+        }
         // With `external`, each packet brings its own ends. It is a flag without a value, and a byte for vxlan.
         if let external = layout.external, let value = data[external], value.first != 0 {
             link = 0
@@ -38,6 +43,20 @@ extension TunnelEnds {
         guard let flags = layout.flags else { return }
         let bits = try data.value(flags, as: UInt32.self) ?? 0
         if bits & Layout.keepsMark != 0 { self.mark = nil }
+    }
+}
+
+extension TunnelPayloads {
+    /// What a mode lets through: packets of one IP protocol, or those of each if it is 0.
+    fileprivate init(ofMode ipProtocol: UInt8) {
+        self =
+            switch Int(ipProtocol) {
+            case IPPROTO_IP: .all
+            case IPPROTO_IPIP: .ipv4
+            case IPPROTO_IPV6: .ipv6
+            case IPPROTO_MPLS: .labels
+            default: []
+            }
     }
 }
 
@@ -69,6 +88,9 @@ private struct Layout {
     var port: Int?
     /// COLLECT_METADATA.
     var external: Int?
+    /// The IP protocol of the packets that the tunnel sends (IFLA_IPTUN_PROTO), the one that it has if the kernel shows
+    /// none, and what the driver carries at all; `nil` for tunnels that send packets of each protocol.
+    var mode: (type: Int, standard: UInt8, payloads: TunnelPayloads)?
 
     // IP6_TNL_F_USE_ORIG_FWMARK
     static let keepsMark: UInt32 = 0x20
@@ -81,9 +103,16 @@ private struct Layout {
         case "ip6gre", "ip6gretap", "ip6erspan":
             Layout(remotes: [(.v6, 7)], locals: [(.v6, 6)], mark: 20, flags: 13, external: 18)
         // IFLA_IPTUN_
-        case "ipip", "sit":
-            Layout(remotes: [(.v4, 3)], locals: [(.v4, 2)], mark: 20, typeOfService: 5, external: 19)
-        case "ip6tnl": Layout(remotes: [(.v6, 3)], locals: [(.v6, 2)], mark: 20, flags: 8, external: 19)
+        case "ipip":
+            Layout(
+                remotes: [(.v4, 3)], locals: [(.v4, 2)], mark: 20, typeOfService: 5, external: 19,
+                mode: (9, UInt8(IPPROTO_IPIP), [.ipv4, .labels]))
+        // Its mode decides about what it receives alone: it sends packets of each protocol (`sit_tunnel_xmit`).
+        case "sit": Layout(remotes: [(.v4, 3)], locals: [(.v4, 2)], mark: 20, typeOfService: 5, external: 19)
+        case "ip6tnl":
+            Layout(
+                remotes: [(.v6, 3)], locals: [(.v6, 2)], mark: 20, flags: 8, external: 19,
+                mode: (9, UInt8(IPPROTO_IP), .all))
         case "vxlan":
             Layout(
                 link: IFLA_VXLAN_LINK,

@@ -95,10 +95,10 @@ extension Link {
 /// rules look at most of them for each answer.
 @usableFromInline
 package struct InterfaceTraits: OptionSet, Hashable, Sendable {
-    @usableFromInline package let rawValue: UInt16
+    @usableFromInline package let rawValue: UInt32
 
     @inlinable
-    package init(rawValue: UInt16) {
+    package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
@@ -126,6 +126,12 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let isNotCarried = InterfaceTraits(rawValue: 1 << 10)
     /// As ``isNotCarried``, until traffic makes the connection.
     package static let isCarriedOnTraffic = InterfaceTraits(rawValue: 1 << 11)
+    /// Drops IPv4 packets.
+    package static let dropsIPv4 = InterfaceTraits(rawValue: 1 << 12)
+    /// Drops IPv6 packets.
+    package static let dropsIPv6 = InterfaceTraits(rawValue: 1 << 13)
+    /// Drops packets behind labels (MPLS).
+    package static let dropsLabels = InterfaceTraits(rawValue: 1 << 14)
 }
 
 extension InterfaceTraits {
@@ -141,7 +147,13 @@ extension InterfaceTraits {
         if link.isPointToPoint { traits.insert(.isPointToPoint) }
         if link.isCellularKind || isCellularDevice { traits.insert(.isCellular) }
         if hasPlaceholderAddresses { traits.insert(.isNotDialled) }
-        if link.isTunnel { traits.insert(.isTunnel) }
+        if link.isTunnel {
+            traits.insert(.isTunnel)
+            let payloads = link.payloads
+            if !payloads.contains(.ipv4) { traits.insert(.dropsIPv4) }
+            if !payloads.contains(.ipv6) { traits.insert(.dropsIPv6) }
+            if !payloads.contains(.labels) { traits.insert(.dropsLabels) }
+        }
         let isEthernetThroughout = link.isPlainEthernet && lowers.allSatisfy(\.isPlainEthernet)
         if isEthernetThroughout, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
             traits.insert(.isLocalNetwork)

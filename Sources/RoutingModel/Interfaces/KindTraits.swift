@@ -25,16 +25,19 @@ struct KindTraits: OptionSet {
     /// Its IFLA_LINK is no layer below: it selects the VRF of its packets alone (`xfrm_dst_lookup`).
     static let linkSelectsDomain = KindTraits(rawValue: 1 << 8)
 
+    /// It drops packets behind labels, and sends those of IPv4 and IPv6 alone.
+    static let sendsNoLabels = KindTraits(rawValue: 1 << 9)
+
     fileprivate static let ofKind: [String: KindTraits] = [
         "ppp": [.isPointToPoint, .hidesState],
         "l2tp": .isPointToPoint,
         // Those whose ends the kernel shows are read in `TunnelEnds+Attributes.swift`.
         "gre": .isPointToPoint, "ip6tnl": .isPointToPoint, "ipip": .isPointToPoint, "sit": .isPointToPoint,
-        "xfrm": [.isPointToPoint, .isOpaqueTunnel, .linkSelectsDomain],
+        "xfrm": [.isPointToPoint, .isOpaqueTunnel, .linkSelectsDomain, .sendsNoLabels],
         // The ends of vti and xfrm are in IPsec states, which only a privileged process can read.
-        "vti": [.isPointToPoint, .isOpaqueTunnel], "vti6": .isOpaqueTunnel,
-        "wireguard": [.isPointToPoint, .isOpaqueTunnel, .hidesState],
-        "amneziawg": .isOpaqueTunnel, "ovpn": .isOpaqueTunnel,
+        "vti": [.isPointToPoint, .isOpaqueTunnel, .sendsNoLabels], "vti6": [.isOpaqueTunnel, .sendsNoLabels],
+        "wireguard": [.isPointToPoint, .isOpaqueTunnel, .hidesState, .sendsNoLabels],
+        "amneziawg": [.isOpaqueTunnel, .sendsNoLabels], "ovpn": .isOpaqueTunnel,
         // A tap is a tun with Ethernet framing, and has many peers: its hardware type shows it.
         "tun": .isOpaqueTunnel,
         "wwan": [.isCellular, .hidesState], "rmnet": .isCellular,

@@ -18,12 +18,35 @@ package struct TunnelEnds: Hashable, Sendable {
     package var destinationPort: UInt16?
     /// The UDP port that the outer packets are sent from, in host byte order; `nil` where it is not known.
     package var sourcePort: UInt16?
+    /// The packets that the tunnel takes; it drops others, without an error to their sender.
+    package var payloads = TunnelPayloads.all
 
     /// A tunnel without ends.
     package init() {}
 }
 
+/// The packets that a tunnel can carry, by their protocol.
+package struct TunnelPayloads: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    package static let ipv4 = TunnelPayloads(rawValue: 1 << 0)
+    package static let ipv6 = TunnelPayloads(rawValue: 1 << 1)
+    /// Packets behind labels (MPLS).
+    package static let labels = TunnelPayloads(rawValue: 1 << 2)
+    package static let all: TunnelPayloads = [.ipv4, .ipv6, .labels]
+}
+
 extension Link {
+    /// The packets that the interface can send.
+    var payloads: TunnelPayloads {
+        let payloads = tunnel?.value.payloads ?? .all
+        return kindTraits.contains(.sendsNoLabels) ? payloads.subtracting(.labels) : payloads
+    }
+
     /// Whether the packets of this interface leave the host in other packets.
     package var isTunnel: Bool { tunnel != nil || kindTraits.contains(.isOpaqueTunnel) }
 

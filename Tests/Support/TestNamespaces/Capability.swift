@@ -22,6 +22,8 @@ package enum Capability: String, CaseIterable, Sendable {
     case segments
     /// Tunnels that take their destination from the route.
     case externalTunnels
+    /// IPv4 and IPv6 in IPv4 and in IPv6, and GRE.
+    case ipTunnels
     /// `pppd` and a kernel that knows the protocol.
     case ppp
     /// Two simulated Wi-Fi radios, with `iw` and `hostapd`.
@@ -104,6 +106,11 @@ package enum Capability: String, CaseIterable, Sendable {
             try host.ip(
                 "link add probed type vxlan external dstport 4789", "link set probed up",
                 "route add 198.51.100.0/24 encap ip id 7 dst 192.0.2.77 dev probed")
+        case .ipTunnels:
+            for kind in ["ipip", "sit", "ip6tnl", "gre", "ip6gre"] {
+                let remote = kind.hasPrefix("ip6") ? "2001:db8::9" : "192.0.2.9"
+                try host.ip("link add probed-\(kind) type \(kind) remote \(remote)")
+            }
         case .ppp:
             try host.shell("pppd --version && exec 3<>/dev/ppp && grep '^ppp ' /proc/tty/ldiscs")
         case .radios:

@@ -17,6 +17,9 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     case unusableSource
     /// The packets that the route puts around others cannot leave, which connect(2) does not look at.
     case outerUnreachable
+    /// A tunnel drops packets of this protocol, which connect(2) does not look at: `ipip_tunnel_xmit`,
+    /// `ip6_tnl_start_xmit`.
+    case payloadNotCarried
     /// A vxlan or geneve over IPv6 waits for its local end, which is no address of this host: `udp_tunnel6_xmit_skb`
     /// sends from it all the same, and no answer arrives. It is the only exception about a socket that sends.
     case foreignTunnelEnd
@@ -36,6 +39,7 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
             self = .loopbackElsewhere
         case "unusableSource": self = .unusableSource
         case "outerUnreachable": self = .outerUnreachable
+        case "payloadNotCarried": self = .payloadNotCarried
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
         case _ where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0:

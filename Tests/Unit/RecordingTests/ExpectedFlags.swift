@@ -100,6 +100,8 @@ struct ExpectedFlags {
         if state.contains(.dead) { return [] }
         // IPv6 nexthops over a dormant interface are marked, although it has a carrier.
         if state.contains(.linkDown), link.operationalState != .dormant { return [] }
+        // The mode of the recorded ip6tnl is `any`, and sit sends all packets in each mode.
+        if link.kind == "ipip", target.contains(":") { return [] }
         var below = link
         for _ in 0..<16 {
             guard let next = below.lower, next != 0, next != below.index, !below.lowerIsForeign,

@@ -24,6 +24,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops
+        case payloadNotCarried
         // Packets can leave, and the kernel drops the answers.
         case remoteIsLocalAddress
         // The target has no address that the kernel could be asked about.
@@ -88,6 +89,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .lowerNoCarrier: "\(other), below \(name), has no carrier"
         case .interfaceGone: "the route's interface is gone"
         case .tunnelLoops: "they lead back into \(name)"
+        case .payloadNotCarried: "\(name) carries no \(other) packets"
         case .remoteIsLocalAddress: "answers are dropped: this host has the address \(name), too"
         case .needsInterface: "\(name) needs an interface: add %interface"
         case .noInterface:
@@ -206,6 +208,8 @@ extension ReachabilityReason.Code {
     public static let interfaceGone = Self(.interfaceGone)
     /// The outer packets of a tunnel have a route into the same tunnel: a reason of ``TunnelCarrier`` alone.
     public static let tunnelLoops = Self(.tunnelLoops)
+    /// The route's interface is a tunnel that drops packets of this protocol, such as IPv6 into `ipip`.
+    public static let payloadNotCarried = Self(.payloadNotCarried)
     /// The remote address of a connection that is bound to an interface is also an address of this host, so the kernel
     /// drops the answers (`fib_validate_source`).
     public static let remoteIsLocalAddress = Self(.remoteIsLocalAddress)

@@ -175,6 +175,7 @@ struct CodingTests {
             .noAdmittedInterface,
             .nameNotFound,
             .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
+            .payloadNotCarried,
         ]
         #expect(
             codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())

@@ -33,6 +33,7 @@ struct ReachabilityReasonTests {
             judge(.via(2, type: RouteType(rawValue: 10)), .eth0),
             judge(.via(2), .eth0.with { $0.flags = [] }), judge(.via(2), .eth0.with { $0.carrier = false }),
             judge(.via(5), lowerDown), judge(.via(5), lowerCarrier), judge(.via(9)),
+            judge(.via(6), .carrying(.ipv6)),
         ].map(\.reason)
         return judged + (try asked())
     }

@@ -92,6 +92,12 @@ struct RulesEncapsulationTests {
         check(.ip, Self.inner(), Self.dormant, [.reachable, .connectionRequired], Self.dormant.kind, 3)
     }
 
+    @Test func `a tunnel that drops the inner packet sends no outer one, and segments do not need it`() {
+        let dropped = Self.inner(.via(6), .carrying(.ipv6))
+        check(.ip, dropped, Self.routed, [], .payloadNotCarried, 6)
+        check(.seg6, dropped, Self.routed, .reachable, .encapsulated, 3)
+    }
+
     @Test func `labels leave through the interface and the gateway of the route`() {
         check(.mpls, Self.inner(.via(2, gateway: gateway)), nil, .reachable, .encapsulated, 2)
         check(.mpls, Self.inner(), nil, .reachable, .encapsulated, 2)

@@ -74,6 +74,51 @@ struct RulesInterfaceTests {
         #expect(flags(.eth0.with { $0.flags.formUnion(LinkFlags(rawValue: 0xfffc_1b26)) }) == .reachable)
     }
 
+    // MARK: Payloads
+
+    @Test(
+        arguments: [
+            ([], []), (.ipv4, .reachable), (.ipv6, []), (.labels, []), ([.ipv4, .labels], .reachable),
+            (.all, .reachable),
+        ] as [(TunnelPayloads, ReachabilityFlags)])
+    func `a tunnel that drops IPv4 reaches no IPv4 target`(
+        payloads: TunnelPayloads, expected: ReachabilityFlags
+    ) {
+        let facts = InterfaceFacts.carrying(payloads)
+        #expect(flags(facts).intersection(.reachable) == expected)
+        if expected.isEmpty {
+            #expect(reason(facts).description == "tnl6 carries no IPv4 packets")
+        }
+    }
+
+    @Test func `packets are of the family of their destination, also behind a gateway of the other one`() {
+        let via6 = Route.via(6, gateway: address("2001:db8::1"))
+        #expect(judge(via6, .carrying(.ipv4)).flags.contains(.reachable))
+        #expect(judge(via6, .carrying(.ipv6)).kind == .payloadNotCarried)
+        let target = Candidate.address(address("2001:db8:5::1"))
+        #expect(judge(.via(6), about: target, .carrying(.ipv6)).flags.contains(.reachable))
+        let reason = judge(.via(6), about: target, .carrying(.ipv4)).reason
+        #expect(reason.description == "tnl6 carries no IPv6 packets")
+    }
+
+    @Test func `packets behind labels are those of labels, whatever they carry`() {
+        let nexthop = Nexthop(interfaceIndex: 6, encapsulation: Encapsulation(.mpls))
+        #expect(judge(.nexthops([nexthop]), .carrying(.labels)).flags.contains(.reachable))
+        let dropped = judge(.nexthops([nexthop]), .carrying([.ipv4, .ipv6]))
+        #expect(dropped.reason == ReachabilityReason(.payloadNotCarried, "tnl6", other: "MPLS"))
+    }
+
+    @Test func `the state of the tunnel says more than what it drops`() {
+        #expect(reason(.carrying([]).with { $0.flags.remove(.up) }).kind == .interfaceDown)
+    }
+
+    /// `wg_xmit`, `vti_tunnel_xmit`, `vti6_tnl_xmit` and `xfrmi_xmit` send IPv4 and IPv6.
+    @Test(arguments: ["wireguard", "vti", "vti6", "xfrm"]) func `some tunnels drop labels alone`(kind: String)
+    {
+        let facts = InterfaceFacts(link: Link(index: 6, name: "t", kind: kind))
+        #expect(facts.traits.intersection([.dropsIPv4, .dropsIPv6, .dropsLabels]) == .dropsLabels)
+    }
+
     // MARK: Dormant
 
     @Test func `dormant with a carrier needs a connection`() {

@@ -41,6 +41,12 @@ extension InterfaceFacts {
             kind: "wireguard"
         )
     )
+    /// A tunnel that carries some packets.
+    static func carrying(_ payloads: TunnelPayloads) -> InterfaceFacts {
+        var ends = TunnelEnds()
+        ends.payloads = payloads
+        return InterfaceFacts(link: Link(index: 6, name: "tnl6", hardwareType: .tunnel6, tunnel: ends))
+    }
     static let loopback = InterfaceFacts(
         link: Link(
             index: 1,

@@ -42,6 +42,40 @@ struct TunnelEndsTests {
         #expect(Self.links["gre9"]?.ends?.destinationPort == nil)
     }
 
+    /// The modes of the recorded ones are `any`.
+    @Test func `recorded tunnels carry what their kernel sends through them`() throws {
+        for (name, payloads) in [
+            ("ipip9", [.ipv4, .labels]), ("tunl0", [.ipv4, .labels]), ("sit9", .all), ("ip6tnl9", .all),
+            ("gre9", .all), ("ip6gre9", .all), ("vx0", .all),
+        ] as [(String, TunnelPayloads)] {
+            #expect(try #require(Self.links[name]?.tunnel).value.payloads == payloads, "\(name)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("ipip", 0, [.ipv4, .labels]), ("ipip", 4, .ipv4), ("ipip", 137, .labels), ("ipip", nil, .ipv4),
+            ("ipip", 41, []), ("ip6tnl", 0, .all), ("ip6tnl", 4, .ipv4), ("ip6tnl", 41, .ipv6),
+            ("ip6tnl", 137, .labels), ("ip6tnl", nil, .all), ("sit", 41, .all), ("gre", 41, .all),
+        ] as [(String, UInt8?, TunnelPayloads)])
+    func `the mode of a tunnel says which packets it carries, also one with external ends`(
+        kind: String, ipProtocol: UInt8?, payloads: TunnelPayloads
+    ) throws {
+        let mode = ipProtocol.map { MessageBytes.attribute(9, [$0]) } ?? []
+        // COLLECT_METADATA
+        for external in [[], MessageBytes.attribute(kind == "gre" ? 18 : 19, [])] {
+            let message = MessageBytes.link().adding(
+                18,
+                MessageBytes.attribute(1, Array("\(kind)\0".utf8))
+                    + MessageBytes.attribute(2, mode + external))
+            guard case .change(.link(let report)) = message.content else {
+                Issue.record("another message was parsed")
+                return
+            }
+            #expect(try #require(report.link.tunnel).value.payloads == payloads)
+        }
+    }
+
     @Test(arguments: ["wg9", "tun9", "vti9", "vti69", "xf0"])
     func `the ends of other tunnels are not shown`(name: String) throws {
         let link = try #require(Self.links[name])
