@@ -110,7 +110,7 @@ extension CarrierLookup {
     ///   - inner: The lookup of the packets inside.
     ///   - mark: Their mark.
     ///   - answer: Their route, whose entry has the table that leads into the tunnel.
-    ///   - endpoint: The endpoint of the WireGuard peer that has their destination; `nil` if there is none.
+    ///   - exit: Where a WireGuard interface sends them; `nil` for another tunnel, and where it is not known.
     ///   - depth: How many tunnels are around this one.
     ///   - host: Lists rules and sockets.
     /// - Returns: The lookups; none if nothing can be asked, and one that failed if the rules or the peers cannot be
@@ -120,7 +120,7 @@ extension CarrierLookup {
         under inner: CandidateLookup,
         _ mark: UInt32,
         _ answer: RouteAnswer,
-        endpoint: Result<TunnelEnds?, ReachabilityError>,
+        exit: Result<WireGuardPeers.Exit?, ReachabilityError>,
         depth: Int,
         _ host: HostListing
     ) -> [CarrierLookup] {
@@ -147,8 +147,10 @@ extension CarrierLookup {
             return [failed]
         }
         let peer: TunnelEnds?
-        switch endpoint {
-        case .success(let found): peer = found
+        switch exit {
+        // There are no outer packets.
+        case .success(.noPeer?), .success(.noEndpoint?): return []
+        case .success(let found): peer = found?.ends
         case .failure(let error): return failed(.toRemote, error)
         }
         if let ends = tunnel.ends ?? peer, let remote = ends.remote {

@@ -145,6 +145,8 @@ package struct Evaluation: Hashable, Sendable {
             let isLabelled = nexthop?.encapsulation?.value.kind == .mpls
             let family = candidate?.destination.family.description ?? ""
             return ReachabilityReason(kind, interface, other: isLabelled ? "MPLS" : family)
+        case .noPeer:
+            return ReachabilityReason(kind, interface, other: candidate?.destination.description ?? "")
         case .outerUnreachable:
             return ReachabilityReason(kind, encapsulation, other: basis.value.outerReason?.description ?? "")
         case .gateway:

@@ -37,11 +37,16 @@ extension EvaluationBatch {
         }
     }
 
+    /// Where a WireGuard interface sends packets; `nil` for another one, and where it is not known.
+    private func peerExit(ofTunnel index: UInt32, _ packets: InnerPackets) -> WireGuardPeers.Exit? {
+        // Peers are known here if they could be listed.
+        guard let facts = interfaces.facts(aboutInterface: index, packets.detail) else { return nil }
+        return try? host.peerExit(of: facts.link, to: packets.destination)
+    }
+
     /// The lookup of the outer packets of a tunnel, if the kernel shows where they go.
     private func carrierIndex(ofTunnel index: UInt32, _ packets: InnerPackets) -> Int? {
-        // Peers are known here if they could be listed.
-        let link = interfaces.facts(aboutInterface: index, packets.detail)?.link
-        let endpoint = link.flatMap { try? host.peerEnds(of: $0, to: packets.destination) }
+        let endpoint = peerExit(ofTunnel: index, packets)?.ends
         func find(_ infersCarriers: Bool) -> Int? {
             batch.carrierIndices[
                 CarrierLookup.Key(
@@ -62,20 +67,27 @@ extension EvaluationBatch {
     /// The traits of an interface, with those that follow from what carries packets there; `nil` when it is gone.
     func traits(ofInterface index: UInt32, _ packets: InnerPackets) -> InterfaceTraits? {
         guard let traits = interfaces.traits(ofInterface: index, packets.detail) else { return nil }
-        guard traits.contains(.isTunnel), let state = carrierState(ofTunnel: index, packets) else {
-            return traits
+        guard traits.contains(.isTunnel) else { return traits }
+        switch peerExit(ofTunnel: index, packets) {
+        case .noPeer?: return traits.union(.hasNoPeer)
+        case .noEndpoint?: return traits.union(.isNotCarried)
+        case .endpoint?, nil: break
         }
-        switch state {
+        switch carrierState(ofTunnel: index, packets) {
         case .underEvaluation: return traits.union(.isNotCarried)
         case .evaluated(let outer) where outer.rank < 2:
             let dials = outer.flags.contains(.connectionOnTraffic)
             return traits.union(dials ? .isCarriedOnTraffic : .isNotCarried)
-        case .evaluated, .unknown, .failed: return traits
+        case .evaluated, .unknown, .failed, nil: return traits
         }
     }
 
     /// Why the outer packets of a tunnel cannot leave now: if the tunnel around it waits too, what that waits for.
     func carrierReason(ofTunnel index: UInt32, _ packets: InnerPackets) -> ReachabilityReason? {
+        if case .noEndpoint? = peerExit(ofTunnel: index, packets) {
+            let name = interfaces.facts(aboutInterface: index, packets.detail)?.name ?? ""
+            return ReachabilityReason(.noEndpoint, name, other: "\(packets.destination)")
+        }
         guard case .evaluated(let outer)? = carrierState(ofTunnel: index, packets) else { return nil }
         return outer.kind == .tunnelWaits ? outer.outerReason : outer.reason
     }
@@ -129,14 +141,20 @@ extension EvaluationBatch {
         _ mark: UInt32
     ) throws(ReachabilityError) -> [FoundCarrier] {
         let tunnel = NetworkInterface(facts)
-        let endpoint = try destination.flatMap { (destination) throws(ReachabilityError) in
-            try host.peerEnds(of: facts.link, to: destination)
+        let exit = try destination.flatMap { (destination) throws(ReachabilityError) in
+            try host.peerExit(of: facts.link, to: destination)
+        }
+        if let destination, let exit, exit.ends == nil {
+            var nothing = TunnelCarrier(tunnel, .endpoint)
+            nothing.reason = ReachabilityReason(
+                exit == .noPeer ? .noPeer : .noEndpoint, tunnel.name, other: "\(destination)")
+            return [(nothing, nil)]
         }
         let all = batch.carriers.indices.filter { index in
             let key = batch.carriers[index].key
             guard key.tunnel == facts.index, key.mark == mark, key.detail == .full else { return false }
             // Other destinations have other peers.
-            return if case .toEndpoint(let ends) = key.outer { ends == endpoint } else { endpoint == nil }
+            return if case .toEndpoint(let ends) = key.outer { ends == exit?.ends } else { exit == nil }
         }
         var carriers: [FoundCarrier] = []
         let inferring = all.filter { batch.carriers[$0].key.infersCarriers }

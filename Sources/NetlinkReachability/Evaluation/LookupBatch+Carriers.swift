@@ -42,15 +42,15 @@ extension LookupBatch {
                 let facts = interfaces.facts(aboutInterface: nexthop.interfaceIndex, lookup.detail)
                 guard let facts, facts.traits.contains(.isTunnel) else { continue }
                 let table = lookup.infersCarriers ? answer.entry?.table : nil
-                let endpoint = Result { () throws(ReachabilityError) in
-                    try host.peerEnds(of: facts.link, to: destination)
+                let exit = Result { () throws(ReachabilityError) in
+                    try host.peerExit(of: facts.link, to: destination)
                 }
                 let entrance = CarrierLookup.Entrance(
                     tunnel: facts.index, mark: mark, detail: lookup.detail, table: table,
-                    endpoint: (try? endpoint.get()) ?? nil)
+                    endpoint: (try? exit.get())?.ends)
                 guard entrances.insert(entrance).inserted else { continue }
                 let planned = CarrierLookup.plan(
-                    facts.link, under: lookup, mark, answer, endpoint: endpoint, depth: depth, host)
+                    facts.link, under: lookup, mark, answer, exit: exit, depth: depth, host)
                 for next in planned { add(next) }
             }
         }

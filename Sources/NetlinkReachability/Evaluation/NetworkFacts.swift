@@ -77,13 +77,15 @@ final class HostListing {
         }
     }
 
-    /// The ends of the packets that a tunnel sends around those to a destination, if that decides; `nil` for a tunnel
-    /// with ends of its own, and where they are not known.
-    func peerEnds(of tunnel: Link, to destination: IPAddress) throws(ReachabilityError) -> TunnelEnds? {
+    /// Where a tunnel sends packets to a destination, if that decides; `nil` for a tunnel with ends of its own, and
+    /// where its peers are not known.
+    func peerExit(
+        of tunnel: Link, to destination: IPAddress
+    ) throws(ReachabilityError) -> WireGuardPeers.Exit? {
         guard tunnel.kind == "wireguard" else { return nil }
         return try Self.once(&wireGuards[tunnel.index]) { () throws(ReachabilityError) in
             try facts.routing.wireGuardPeers(ofInterface: tunnel.index)
-        }?.ends(to: destination)
+        }?.exit(to: destination)
     }
 
     /// The remote addresses of connected sockets; none where they are not known.

@@ -55,7 +55,7 @@ package enum ReachabilityRules {
         var judgement = inner
         // seg6 looks up the outer packet whatever the state of the route's interface (`seg6_output`).
         let isBlocked = [
-            .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier, .payloadNotCarried,
+            .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier, .payloadNotCarried, .noPeer,
         ].contains(inner.kind)
         let isRoutedAgain =
             encapsulation.kind == .seg6 && inner.nexthop?.flags.contains(.dead) == false
@@ -179,6 +179,7 @@ package enum ReachabilityRules {
     ) -> Decision {
         if let blocker = blocker(of: nexthop, traits) { return ([], blocker) }
         if traits.contains(nexthop.dropper(of: destination)) { return ([], .payloadNotCarried) }
+        if traits.contains(.hasNoPeer) { return ([], .noPeer) }
         // The type comes first: the entry behind a multicast or broadcast address can name the gateway of a
         // covering route, which such packets do not take.
         let takesGateway = type == .unicast && nexthop.gateway != nil

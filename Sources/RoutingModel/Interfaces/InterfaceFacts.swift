@@ -132,6 +132,8 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let dropsIPv6 = InterfaceTraits(rawValue: 1 << 13)
     /// Drops packets behind labels (MPLS).
     package static let dropsLabels = InterfaceTraits(rawValue: 1 << 14)
+    /// Has no peer for the packets: no fact about the interface, and added from its peers.
+    package static let hasNoPeer = InterfaceTraits(rawValue: 1 << 15)
 }
 
 extension InterfaceTraits {

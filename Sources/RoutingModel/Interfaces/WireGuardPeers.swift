@@ -4,6 +4,21 @@
 ///
 /// The kernel's counterpart is the answer to WG_CMD_GET_DEVICE, which takes CAP_NET_ADMIN.
 package struct WireGuardPeers: Hashable, Sendable {
+    /// Where packets to a destination go.
+    package enum Exit: Hashable, Sendable {
+        /// No peer has the destination: the kernel refuses to send (ENOKEY).
+        case noPeer
+        /// Nowhere until the peer sends, which shows its endpoint: the kernel refuses to send (EDESTADDRREQ).
+        case noEndpoint
+        /// To the endpoint of the peer.
+        case endpoint(TunnelEnds)
+
+        /// The ends of the packets; `nil` if they cannot be sent.
+        package var ends: TunnelEnds? {
+            if case .endpoint(let ends) = self { ends } else { nil }
+        }
+    }
+
     /// The ends of the peer that an allowed prefix belongs to; `nil` for a peer whose endpoint is not known.
     private var ends: [IPPrefix: TunnelEnds?] = [:]
     /// The lengths of the prefixes, the longest first.
@@ -23,16 +38,14 @@ package struct WireGuardPeers: Hashable, Sendable {
         lengths.insert(prefix.length, at: lengths.firstIndex { $0 < prefix.length } ?? lengths.endIndex)
     }
 
-    /// The ends of the packets to a destination: those of the peer with the longest prefix that holds it.
-    ///
-    /// - Returns: The ends; `nil` if no peer has the destination, or that peer no endpoint.
-    package func ends(to destination: IPAddress) -> TunnelEnds? {
+    /// Where packets to a destination go: to the peer with the longest prefix that holds it.
+    package func exit(to destination: IPAddress) -> Exit {
         for length in lengths {
             guard let prefix = IPPrefix(destination, length: length), let found = ends[prefix] else {
                 continue
             }
-            return found
+            return found.map(Exit.endpoint) ?? .noEndpoint
         }
-        return nil
+        return .noPeer
     }
 }

@@ -20,6 +20,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     /// A tunnel drops packets of this protocol, which connect(2) does not look at: `ipip_tunnel_xmit`,
     /// `ip6_tnl_start_xmit`.
     case payloadNotCarried
+    /// WireGuard has no peer for the destination: send(2) says ENOKEY (`wg_xmit`), and connect(2) nothing.
+    case noPeer
     /// A vxlan or geneve over IPv6 waits for its local end, which is no address of this host: `udp_tunnel6_xmit_skb`
     /// sends from it all the same, and no answer arrives. It is the only exception about a socket that sends.
     case foreignTunnelEnd
@@ -40,6 +42,7 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
         case "unusableSource": self = .unusableSource
         case "outerUnreachable": self = .outerUnreachable
         case "payloadNotCarried": self = .payloadNotCarried
+        case "noPeer": self = .noPeer
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
         case _ where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0:

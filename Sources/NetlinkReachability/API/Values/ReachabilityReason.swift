@@ -24,7 +24,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops
-        case payloadNotCarried
+        case payloadNotCarried, noPeer, noEndpoint
         // Packets can leave, and the kernel drops the answers.
         case remoteIsLocalAddress
         // The target has no address that the kernel could be asked about.
@@ -90,6 +90,8 @@ extension ReachabilityReason: CustomStringConvertible {
         case .interfaceGone: "the route's interface is gone"
         case .tunnelLoops: "they lead back into \(name)"
         case .payloadNotCarried: "\(name) carries no \(other) packets"
+        case .noPeer: "\(name) has no peer for \(other)"
+        case .noEndpoint: "the peer for \(other) has no endpoint yet"
         case .remoteIsLocalAddress: "answers are dropped: this host has the address \(name), too"
         case .needsInterface: "\(name) needs an interface: add %interface"
         case .noInterface:
@@ -210,6 +212,13 @@ extension ReachabilityReason.Code {
     public static let tunnelLoops = Self(.tunnelLoops)
     /// The route's interface is a tunnel that drops packets of this protocol, such as IPv6 into `ipip`.
     public static let payloadNotCarried = Self(.payloadNotCarried)
+    /// The route's interface is one of WireGuard, and none of its peers has the target among its allowed addresses.
+    ///
+    /// Only a process with CAP_NET_ADMIN learns it.
+    public static let noPeer = Self(.noPeer)
+    /// The WireGuard peer that has the target has no endpoint until it sends something: a reason of ``TunnelCarrier``
+    /// alone.
+    public static let noEndpoint = Self(.noEndpoint)
     /// The remote address of a connection that is bound to an interface is also an address of this host, so the kernel
     /// drops the answers (`fib_validate_source`).
     public static let remoteIsLocalAddress = Self(.remoteIsLocalAddress)

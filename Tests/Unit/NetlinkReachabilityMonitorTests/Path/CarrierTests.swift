@@ -389,15 +389,48 @@ struct CarrierTests {
         #expect(other.carriers.map(\.description) == ["wg0 is carried by eth0 (to 192.0.2.9, mark 51820)"])
     }
 
-    @Test func `a peer without an endpoint is inferred as before`() throws {
+    @Test func `packets for a peer without an endpoint wait until it has one, and nothing is inferred`() throws {
         try addWireGuard { $0.allow("10.6.0.0/16", nil) }
+        let waiting = try report("10.6.1.1")
+        #expect(waiting.flags == [.reachable, .transientConnection, .connectionRequired])
         #expect(
-            try report("10.6.1.1").carriers.map(\.description)
-                == ["wg0 is carried by eth0 (mark 51820; inferred from a rule)"])
+            waiting.reason.description
+                == "wg0 waits until its outer packets can leave: the peer for 10.6.1.1 has no endpoint yet")
+        #expect(
+            waiting.carriers.map(\.description)
+                == ["nothing carries wg0: the peer for 10.6.1.1 has no endpoint yet"])
+        #expect(waiting.carriers.first?.reason?.code == .noEndpoint)
+        #expect(try report("10.8.1.1").isReachable)
+    }
+
+    @Test func `without a peer for it, a target is not reachable, for flags and for a report`() throws {
+        try addWireGuard()
         setPeers(4) { $0.allow("10.7.0.0/16", ends("203.0.113.9")) }
+        let target = NetworkReachability(target: .address("10.6.1.1"), source: network.source)
+        #expect(try target.blockingFlags() == [])
+        #expect(try target.blockingReport(.brief).reason.code == .noPeer)
+        let full = try target.blockingReport()
+        #expect(full.reason.description == "wg0 has no peer for 10.6.1.1")
+        #expect(full.interface?.name == "wg0")
+        #expect(full.carriers.map(\.description) == ["nothing carries wg0: wg0 has no peer for 10.6.1.1"])
+        #expect(try report("10.7.1.1").isReachable)
+        #expect(try network.source.path().status == .unsatisfied)
+    }
+
+    /// The outer packet of one tunnel is inside another one.
+    @Test func `a tunnel whose remote end no peer has waits`() throws {
+        try addWireGuard()
+        setPeers(4) { $0.allow("10.7.0.0/16", ends("203.0.113.9")) }
+        tunnel(5, "gre5", to: "10.6.1.1")
+        try route("10.5.0.0/16", 5, table: 51_820)
         #expect(
-            try report("10.6.1.1").carriers.map(\.description)
-                == ["wg0 is carried by eth0 (mark 51820; inferred from a rule)"])
+            try report("10.5.1.1").reason.description
+                == "gre5 waits until its outer packets can leave: wg0 has no peer for 10.6.1.1")
+    }
+
+    @Test func `where the peers are not shown, packets count as carried`() throws {
+        try addFullTunnel()
+        #expect(try report("10.6.1.1").isReachable)
     }
 
     @Test func `an endpoint is looked up with the mark and the ports of the interface`() throws {

@@ -175,7 +175,7 @@ struct CodingTests {
             .noAdmittedInterface,
             .nameNotFound,
             .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
-            .payloadNotCarried,
+            .payloadNotCarried, .noPeer, .noEndpoint,
         ]
         #expect(
             codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())

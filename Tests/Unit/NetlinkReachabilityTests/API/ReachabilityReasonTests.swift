@@ -77,6 +77,8 @@ struct ReachabilityReasonTests {
         ReachabilityReason(.remoteIsLocalAddress, "198.51.100.1"),
         ReachabilityReason(.tunnelWaits, "gre4", other: "eth0 has no carrier"),
         ReachabilityReason(.tunnelLoops, "gre4"),
+        ReachabilityReason(.noPeer, "wg0", other: "198.51.100.1"),
+        ReachabilityReason(.noEndpoint, "wg0", other: "198.51.100.1"),
     ]
 
     @Test func `every kind of reason is reached`() throws {
