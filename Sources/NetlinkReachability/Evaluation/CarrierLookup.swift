@@ -63,7 +63,7 @@ struct CarrierLookup {
 }
 
 /// Packets that leave through an interface, as far as they decide what carries it if it is a tunnel.
-struct InnerPackets {
+struct InnerPackets: Hashable, Sendable {
     let destination: IPAddress
     var mark: UInt32
     /// How much of the interface is known.
@@ -77,6 +77,11 @@ struct InnerPackets {
 extension CandidateLookup {
     /// Its packets, as those inside of tunnels.
     var packets: InnerPackets { InnerPackets(query, detail) }
+
+    /// The packets that the route puts around its own; `nil` if it puts none around them.
+    var outerPackets: InnerPackets? {
+        outer.map { InnerPackets(outerQuery($0.value.destination), detail) }
+    }
 }
 
 /// What became of the outer packets of a tunnel.

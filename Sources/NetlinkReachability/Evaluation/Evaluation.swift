@@ -10,6 +10,8 @@ package struct Judgement: Hashable, Sendable {
     package var kind: ReachabilityReason.Kind
     /// The nexthop that decided.
     package var nexthop: Nexthop?
+    /// Whether the packet that the route puts around the one that was looked up decided.
+    package var isOfOuter = false
 
     /// Describes what follows from an answer.
     package init(
@@ -54,6 +56,8 @@ package struct Evaluation: Hashable, Sendable {
         var outerReason: ReachabilityReason?
         /// The address that would be the source but for duplicate address detection, in words; empty for none.
         var pendingSource = ""
+        /// The packets that leave through the interface of the nexthop: those around the others where they decided.
+        var packets: InnerPackets?
         /// The reason of a target that is unreachable without a query.
         var givenReason: ReachabilityReason?
     }
@@ -91,6 +95,8 @@ package struct Evaluation: Hashable, Sendable {
     package var all: [Evaluation] { basis.value.all }
     /// See ``Basis/outerReason``.
     var outerReason: ReachabilityReason? { basis.value.outerReason }
+    /// See ``Basis/packets``.
+    var packets: InnerPackets? { basis.value.packets }
     /// The flags.
     package var flags: ReachabilityFlags { judgement.flags }
     /// What decided.

@@ -104,17 +104,15 @@ extension EvaluationBatch {
 // MARK: - Describe
 
 extension EvaluationBatch {
-    /// What carries an interface that packets to a destination with a mark take, and what carries that, if those are
-    /// tunnels.
+    /// What carries an interface that packets take, and what carries that, if those are tunnels.
     ///
     /// Only lookups of ``QueryDetail/full`` know.
     mutating func carriers(
         ofInterface index: UInt32,
-        to destination: IPAddress,
-        _ mark: UInt32
+        _ packets: InnerPackets
     ) throws(ReachabilityError) -> [TunnelCarrier] {
         var found: [TunnelCarrier] = []
-        var next = [(index: index, destination: Optional(destination), mark: mark)]
+        var next = [(index: index, destination: Optional(packets.destination), mark: packets.mark)]
         var place = 0
         while place < next.count {
             let (index, destination, mark) = next[place]

@@ -305,9 +305,11 @@ extension EvaluationBatch {
 
     /// The evaluation of the packet that the route puts around the one of a lookup; `nil` where there is none.
     private func outer(of lookup: CandidateLookup) -> Evaluation? {
-        guard let (destination, answer) = lookup.outer?.value else { return nil }
+        guard let (destination, answer) = lookup.outer?.value, let packets = lookup.outerPackets else {
+            return nil
+        }
         let (candidate, query) = (Candidate.address(destination), lookup.outerQuery(destination))
-        let judgement = judge(answer, of: candidate, query, InnerPackets(query, lookup.detail))
+        let judgement = judge(answer, of: candidate, query, packets)
         let facts = judgement.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
         }
@@ -334,6 +336,7 @@ extension EvaluationBatch {
             return Evaluation(unreachable: reason, lookup.candidate)
         }
         let query = lookup.query.from(source)
+        let packets = judgement.isOfOuter ? lookup.outerPackets : packets ?? lookup.packets
         let basis = Evaluation.Basis(
             candidate: lookup.candidate,
             query: query,
@@ -341,8 +344,9 @@ extension EvaluationBatch {
             answer: answer,
             sourceAddress: judgement.flags.isEmpty ? nil : answer.sourceAddress(of: query),
             all: all,
-            outerReason: outerReason(of: judgement, lookup, packets ?? lookup.packets),
-            pendingSource: pendingSource(of: judgement, query)
+            outerReason: outerReason(of: judgement, lookup, packets),
+            pendingSource: pendingSource(of: judgement, query),
+            packets: packets
         )
         let facts = judgement.nexthop.flatMap {
             interfaces.facts(aboutInterface: $0.interfaceIndex, lookup.detail)
@@ -362,9 +366,9 @@ extension EvaluationBatch {
     private func outerReason(
         of judgement: Judgement,
         _ lookup: CandidateLookup,
-        _ packets: InnerPackets
+        _ packets: InnerPackets?
     ) -> ReachabilityReason? {
-        guard judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop else {
+        guard judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop, let packets else {
             return outer(of: lookup)?.reason
         }
         return carrierReason(ofTunnel: nexthop.interfaceIndex, packets)

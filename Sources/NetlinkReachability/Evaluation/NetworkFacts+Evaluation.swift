@@ -84,10 +84,10 @@ extension EvaluationBatch {
 
     /// What carries the interface that decided.
     private mutating func carriers(of evaluation: Evaluation) throws(ReachabilityError) -> [TunnelCarrier] {
-        guard let query = evaluation.query, query.wantsEntry, let index = evaluation.facts?.index else {
-            return []
-        }
-        return try carriers(ofInterface: index, to: query.destination, query.mark)
+        guard evaluation.query?.wantsEntry == true, let packets = evaluation.packets,
+            let index = evaluation.facts?.index
+        else { return [] }
+        return try carriers(ofInterface: index, packets)
     }
 
     /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown,

@@ -62,15 +62,13 @@ package enum ReachabilityRules {
             && (isBlocked || !inner.flags.isEmpty)
         if judgement.flags.isEmpty, !isRoutedAgain { return judgement }
         if let outer {
-            guard !outer.flags.isEmpty else { return Judgement([], .outerUnreachable, outer.nexthop) }
-            if isRoutedAgain {
-                judgement = outer.judgement
-            } else {
-                judgement.flags.formUnion(outer.flags)
-                if outer.rank == 1, inner.flags.rank == 2 {
-                    (judgement.kind, judgement.nexthop) = (outer.kind, outer.nexthop)
-                }
+            judgement.isOfOuter = isRoutedAgain || outer.rank == 0 || outer.rank == 1 && inner.flags.rank == 2
+            if judgement.isOfOuter { (judgement.kind, judgement.nexthop) = (outer.kind, outer.nexthop) }
+            guard !outer.flags.isEmpty else {
+                (judgement.flags, judgement.kind) = ([], .outerUnreachable)
+                return judgement
             }
+            judgement.flags = isRoutedAgain ? outer.flags : judgement.flags.union(outer.flags)
         }
         judgement.flags.subtract([.isDirect, .isLocalAddress])
         if judgement.flags.rank == 2 { judgement.kind = .encapsulated }

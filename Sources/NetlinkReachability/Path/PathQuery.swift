@@ -169,8 +169,7 @@ extension PathQuery {
         let excluded = restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
         var carriers: [TunnelCarrier] = []
         for exit in used {
-            carriers += try batch.carriers(
-                ofInterface: exit.interface.index, to: exit.destination, options.mark)
+            carriers += try batch.carriers(ofInterface: exit.interface.index, exit.packets)
         }
         let interfaces = used.map(\.interface).withoutRepeats()
         let cost = metering.cost(of: interfaces + carriers.compactMap(\.interface))
@@ -272,8 +271,8 @@ extension Array where Element: Hashable {
 /// A nexthop of the default path that packets of one family can take.
 struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface
-    /// The address that stands for those to which packets take it.
-    var destination: IPAddress
+    /// Packets that take it, which stand for others.
+    var packets: InnerPackets
     /// The gateway; a link-local one has the interface as its zone.
     var gateway: IPAddress?
     /// The metric of the default route.
@@ -297,7 +296,9 @@ extension EvaluationBatch {
             let route = evaluation.answer?.entry, evaluation.facts != nil
         else { return [] }
         var others: [Evaluation] = []
-        for nexthop in evaluation.answer?.nexthops ?? [] where nexthop != evaluation.nexthop {
+        // The nexthop of the outer packet is none of the answer.
+        let nexthops = evaluation.judgement.isOfOuter ? [] : evaluation.answer?.nexthops ?? []
+        for nexthop in nexthops where nexthop != evaluation.nexthop {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
             var other = evaluation
             let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
@@ -314,10 +315,10 @@ extension EvaluationBatch {
 extension PathExit {
     fileprivate init?(_ evaluation: Evaluation, _ metric: UInt32) {
         guard let facts = evaluation.facts, let nexthop = evaluation.nexthop,
-            let candidate = evaluation.candidate
+            let packets = evaluation.packets
         else { return nil }
         interface = NetworkInterface(facts)
-        destination = candidate.destination
+        self.packets = packets
         gateway = nexthop.gateway
         if let address = nexthop.gateway, address.needsZone {
             let index = ZoneIdentifier(index: facts.link.index)

@@ -102,4 +102,25 @@ struct WireGuardTests {
         try host.expect("10.9.0.9", .tunnelled, "pointToPoint", through: "wg0")
         #expect(try sendError(host, "10.9.0.9") == "")
     }
+
+    /// The outer packet of the segments goes to an address that another peer has than the inner one.
+    @Test(.needs(.segments)) func `the peer of an outer packet decides, and not that of the inner one`()
+        throws
+    {
+        let host = try TestNamespace.twoWires()
+        try addWireGuard(to: host, "2001:db8:9::/64")
+        try host.shell(
+            "wg set wg0 peer $(wg genkey | wg pubkey) endpoint 203.0.113.9:51820 allowed-ips 2001:db8:5::/48")
+        try host.ip("link set wg0 up")
+        try host.address("wg0", "2001:db8:9::1/64")
+        try host.ip("-6 route add 2001:db8:5::/48 encap seg6 mode encap segs 2001:db8:9::9 dev wg0")
+        try host.expect("2001:db8:5::1", .tunnelled, "encapsulated", through: "wg0")
+        try host.ip("link set w1-far down")
+        try host.wait(for: "w1", state: "DOWN")
+        try host.expect("2001:db8:5::1", .tunnelled, "encapsulated", through: "wg0")
+        try host.ip("link set w0-far down")
+        try host.wait(for: "w0", state: "DOWN")
+        let waiting: ReachabilityFlags = [.tunnelled, .connectionRequired]
+        try host.expect("2001:db8:5::1", waiting, "tunnelWaits", through: "wg0")
+    }
 }

@@ -389,7 +389,9 @@ struct CarrierTests {
         #expect(other.carriers.map(\.description) == ["wg0 is carried by eth0 (to 192.0.2.9, mark 51820)"])
     }
 
-    @Test func `packets for a peer without an endpoint wait until it has one, and nothing is inferred`() throws {
+    @Test func `packets for a peer without an endpoint wait until it has one, and nothing is inferred`()
+        throws
+    {
         try addWireGuard { $0.allow("10.6.0.0/16", nil) }
         let waiting = try report("10.6.1.1")
         #expect(waiting.flags == [.reachable, .transientConnection, .connectionRequired])
@@ -426,6 +428,34 @@ struct CarrierTests {
         #expect(
             try report("10.5.1.1").reason.description
                 == "gre5 waits until its outer packets can leave: wg0 has no peer for 10.6.1.1")
+    }
+
+    @Test func `the peer of an outer packet decides, in flags and in a report`() throws {
+        try addWires()
+        network.tunnel(4, "wg0")
+        let own = InterfaceAddress(interfaceIndex: 4, address: "2001:db8:9::1", prefixLength: 64)
+        network.routing.change { $0.snapshot.apply(.address(own)) }
+        try route("2001:db8:9::/64", 4)
+        let nexthop = Nexthop(interfaceIndex: 4, encapsulation: Encapsulation(.seg6, to: "2001:db8:9::9"))
+        network.apply(.route("2001:db8:5::/48", nexthops: [nexthop]))
+        setPeers(4) { peers in
+            peers.allow("2001:db8:9::/64", ends("192.0.2.9", mark: 0))
+            peers.allow("2001:db8:5::/48", ends("203.0.113.9", mark: 0))
+        }
+        let target: IPAddress = "2001:db8:5::1"
+        cut(3, "eth1")
+        #expect(try report(target).flags == [.reachable, .transientConnection])
+        #expect(try report(target).carriers.map(\.description) == ["wg0 is carried by eth0 (to 192.0.2.9)"])
+        cut(2, "eth0")
+        let waiting = try report(target)
+        #expect(waiting.flags == [.reachable, .transientConnection, .connectionRequired])
+        #expect(
+            waiting.reason.description == "wg0 waits until its outer packets can leave: eth0 has no carrier")
+        #expect(
+            waiting.carriers.map(\.description)
+                == ["wg0 is carried by eth0 (to 192.0.2.9): eth0 has no carrier"])
+        setPeers(4) { $0.allow("2001:db8:5::/48", ends("203.0.113.9", mark: 0)) }
+        #expect(try report(target).reason.code == .outerUnreachable)
     }
 
     @Test func `where the peers are not shown, packets count as carried`() throws {
