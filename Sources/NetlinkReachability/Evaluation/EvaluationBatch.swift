@@ -183,17 +183,20 @@ extension EvaluationBatch {
     /// What the answers about some targets depend on.
     func dependencies(of targets: Range<Int>) -> RouteDependencies {
         var dependencies = RouteDependencies()
-        var details: Set<QueryDetail> = []
+        var next: [Int] = []
         for target in targets {
             for address in neighbours[target] ?? [] { dependencies.addresses.insert(address) }
             for index in indices(of: target) {
                 batch.lookups[index].note(in: &dependencies)
-                if !batch.carriers.isEmpty { details.insert(batch.lookups[index].detail) }
+                next += batch.lookupCarriers[index] ?? []
             }
         }
-        // Few hosts have tunnels, and lookups of one detail share what carries them.
-        for carrier in batch.carriers where details.contains(carrier.key.detail) {
-            carrier.lookup.note(in: &dependencies)
+        // Few hosts have tunnels.
+        var seen: Set<Int> = []
+        while let carrier = next.popLast() {
+            guard seen.insert(carrier).inserted else { continue }
+            batch.carriers[carrier].lookup.note(in: &dependencies)
+            next += batch.outerCarriers[carrier] ?? []
         }
         return dependencies
     }

@@ -9,50 +9,55 @@ extension LookupBatch {
     mutating func addCarriers(_ interfaces: borrowing BatchInterfaces, _ host: HostListing) -> Bool {
         let known = carriers.count
         for index in firstUnfollowed.lookup..<lookups.count {
-            addCarriers(of: lookups[index], lookups[index].query.mark, depth: 0, interfaces, host)
+            let lookup = lookups[index]
+            lookupCarriers[index] = addCarriers(of: lookup, lookup.packets, depth: 0, interfaces, host)
         }
         for index in firstUnfollowed.carrier..<known where carriers[index].depth < CarrierLookup.depthLimit {
             let carrier = carriers[index]
-            let mark = carrier.outerPackets.mark
-            addCarriers(of: carrier.lookup, mark, depth: carrier.depth + 1, interfaces, host)
+            outerCarriers[index] = addCarriers(
+                of: carrier.lookup, carrier.outerPackets, depth: carrier.depth + 1, interfaces, host)
         }
         firstUnfollowed = (lookups.count, known)
         return carriers.count > known
     }
 
+    /// Adds the lookups of what carries the tunnels that packets of one lookup take.
+    ///
+    /// - Returns: The places of these lookups among all carriers, also of those that were there; `nil` for none.
     private mutating func addCarriers(
         of lookup: CandidateLookup,
-        _ mark: UInt32,
+        _ packets: InnerPackets,
         depth: Int,
         _ interfaces: borrowing BatchInterfaces,
         _ host: HostListing
-    ) {
-        guard case .answered(_, let answer) = lookup.step else { return }
-        let outer = lookup.outer?.value
-        let packets = [
-            (lookup.query.destination, answer),
-            (outer?.destination ?? lookup.query.destination, outer?.answer),
-        ]
-        for (destination, answer) in packets {
+    ) -> [Int]? {
+        guard case .answered(_, let answer) = lookup.step else { return nil }
+        var found: [Int]?
+        for (packets, answer) in [
+            (packets, answer), (lookup.outerPackets ?? packets, lookup.outer?.value.answer),
+        ] {
             guard case .taken(let match)? = answer, match.type.leavesHost, let answer else { continue }
             let nexthops = match.nexthops
             guard nexthops.count <= CarrierLookup.nexthopLimit else { continue }
             for nexthop in nexthops {
-                guard carriers.count < CarrierLookup.limit else { return }
+                guard carriers.count < CarrierLookup.limit else { return found }
                 let facts = interfaces.facts(aboutInterface: nexthop.interfaceIndex, lookup.detail)
                 guard let facts, facts.traits.contains(.isTunnel) else { continue }
                 let table = lookup.infersCarriers ? answer.entry?.table : nil
                 let exit = Result { () throws(ReachabilityError) in
-                    try host.peerExit(of: facts.link, to: destination)
+                    try host.peerExit(of: facts.link, to: packets.destination)
                 }
                 let entrance = CarrierLookup.Entrance(
-                    tunnel: facts.index, mark: mark, detail: lookup.detail, table: table,
+                    tunnel: facts.index, mark: packets.mark, detail: lookup.detail, table: table,
                     endpoint: (try? exit.get())?.ends)
-                guard entrances.insert(entrance).inserted else { continue }
-                let planned = CarrierLookup.plan(
-                    facts.link, under: lookup, mark, answer, exit: exit, depth: depth, host)
-                for next in planned { add(next) }
+                if entrances[entrance] == nil {
+                    let planned = CarrierLookup.plan(
+                        facts.link, under: lookup, packets.mark, answer, exit: exit, depth: depth, host)
+                    entrances[entrance] = planned.map { add($0) }
+                }
+                found = (found ?? []) + (entrances[entrance] ?? [])
             }
         }
+        return found
     }
 }

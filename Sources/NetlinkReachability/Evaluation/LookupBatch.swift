@@ -12,8 +12,12 @@ struct LookupBatch {
     private(set) var carriers: [CarrierLookup] = []
     /// Where each of ``carriers`` is.
     private(set) var carrierIndices: [CarrierLookup.Key: Int] = [:]
-    /// The entrances of tunnels that were followed.
-    var entrances: Set<CarrierLookup.Entrance> = []
+    /// The entrances of tunnels that were followed, and the places of what carries the tunnel for each.
+    var entrances: [CarrierLookup.Entrance: [Int]] = [:]
+    /// The places of what carries the tunnels that the packets of each of ``lookups`` take.
+    var lookupCarriers: [Int: [Int]] = [:]
+    /// The same for each of ``carriers``.
+    var outerCarriers: [Int: [Int]] = [:]
     /// The first lookups whose tunnels were not followed.
     var firstUnfollowed = (lookup: 0, carrier: 0)
     /// The queries that are being asked.
@@ -25,10 +29,13 @@ struct LookupBatch {
     }
 
     /// Adds the lookup of what carries a tunnel, unless there is one.
-    mutating func add(_ carrier: CarrierLookup) {
-        guard carrierIndices[carrier.key] == nil else { return }
+    ///
+    /// - Returns: Its place among ``carriers``.
+    mutating func add(_ carrier: CarrierLookup) -> Int {
+        if let known = carrierIndices[carrier.key] { return known }
         carrierIndices[carrier.key] = carriers.count
         carriers.append(carrier)
+        return carriers.count - 1
     }
 
     /// Runs all lookups to their ends.

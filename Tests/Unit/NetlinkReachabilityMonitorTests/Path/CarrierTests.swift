@@ -6,6 +6,7 @@ import Foundation
 import NetlinkReachabilityTestKit
 import RoutingModel
 import RoutingSimulation
+import SystemSupport
 import Testing
 
 @testable import NetlinkReachability
@@ -456,6 +457,52 @@ struct CarrierTests {
                 == ["wg0 is carried by eth0 (to 192.0.2.9): eth0 has no carrier"])
         setPeers(4) { $0.allow("2001:db8:5::/48", ends("203.0.113.9", mark: 0)) }
         #expect(try report(target).reason.code == .outerUnreachable)
+    }
+
+    /// All 256 targets were evaluated again.
+    @Test func `a change of the route to one endpoint evaluates the targets of its own peer again`() async throws {
+        try addWires()
+        network.tunnel(4, "wg0")
+        try route("10.0.0.0/8", 4)
+        try route("198.51.100.0/24", 3)
+        let targets = (0...UInt8.max).map { IPAddress(10, 7, 0, $0) }
+        setPeers(4) { peers in
+            for (host, target) in targets.enumerated() {
+                guard let prefix = IPPrefix(target, length: 32) else { continue }
+                peers.allow(prefix, ends("198.51.100.\(host)", mark: 0))
+            }
+        }
+        let lines = Locked<[String]>([])
+        let source = network.source.tracing { trace in lines.withLock { $0.append("\(trace)") } }
+        let queries = targets.map { NetworkQuery.flags(of: .address($0)) }
+        let observation = try source.observe(queries, on: .onMonitorThread) { _, _ in }
+        await source.monitor.settle()
+        network.clock.advance(by: .seconds(1))
+        lines.withLock { $0 = [] }
+        try route("198.51.100.7/32", 2)
+        await source.monitor.settle()
+        observation.cancel()
+        let carried = "\(ReachabilityFlags([.reachable, .transientConnection]).letters)"
+        #expect(
+            lines.withLock(\.self) == ["flags of 10.7.0.7: \(carried) (no change, after a notification)"])
+    }
+
+    /// All that carries a tunnel counts, also the tunnel around it.
+    @Test func `an answer depends on the routes of the tunnels around its own`() throws {
+        try addWireGuard()
+        tunnel(5, "gre5", to: "10.7.1.1")
+        try route("10.5.0.0/16", 5, table: 51_820)
+        var batch = EvaluationBatch(network.source.facts)
+        batch.add(.address("10.5.1.1"), ReachabilityOptions(), .flags)
+        batch.add(.address("10.8.1.1"), ReachabilityOptions(), .flags)
+        batch.run()
+        for (target, expected) in [
+            (0, ["10.5.1.1", "10.7.1.1", "203.0.113.9"]), (1, ["10.8.1.1", "192.0.2.9"]),
+        ] as [(Int, Set<IPAddress>)] {
+            var addresses: Set<IPAddress> = []
+            batch.dependencies(of: target..<target + 1).addresses.each { addresses.insert($0) }
+            #expect(addresses == expected)
+        }
     }
 
     @Test func `where the peers are not shown, packets count as carried`() throws {
