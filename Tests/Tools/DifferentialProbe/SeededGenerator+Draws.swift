@@ -2,7 +2,7 @@
 
 internal import TestSupport
 
-// How networks and questions are drawn: another way would make other networks of the seeds that were kept.
+// How networks and queries are drawn: another way would make other networks of the seeds that were kept.
 extension SeededGenerator {
     /// A number from 0, below a limit.
     mutating func below(_ limit: Int) -> Int {

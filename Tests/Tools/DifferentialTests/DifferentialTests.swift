@@ -19,7 +19,7 @@ struct DifferentialTests {
     static let fresh: UInt64 =
         getenv("SOAK_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
 
-    @Test func `to thousands of random questions in new networks`() throws {
+    @Test func `to thousands of random queries in new networks`() throws {
         print("differential tests: SOAK_SEED=\(Self.fresh)")
         let lookups = Rounds.of(200_000)
         let run = try agree(lookups: lookups, seed: Self.fresh, perNetwork: lookups / 20)
@@ -28,13 +28,13 @@ struct DifferentialTests {
         #expect(open * 100 < lookups, "\(run.output)")
     }
 
-    @Test(arguments: regressions) func `to 8,000 random questions in a network that is kept`(seed: UInt64)
+    @Test(arguments: regressions) func `to 8,000 random queries in a network that is kept`(seed: UInt64)
         throws
     {
         try agree(lookups: 8_000, seed: seed, perNetwork: 10_000)
     }
 
-    /// Expects no difference, and that every question was asked.
+    /// Expects no difference, and that every query was sent.
     @discardableResult
     private func agree(
         lookups: Int,

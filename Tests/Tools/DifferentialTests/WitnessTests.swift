@@ -11,7 +11,7 @@ import Testing
 @Suite(
     .needs(.veth, .nexthops))
 struct WitnessTests {
-    /// Fewer would not have each kind of question.
+    /// Fewer would not have each kind of query.
     private static let networks = max(20, Rounds.of(200))
 
     @Test func `with sockets of each kind of binding in new networks`() throws {

@@ -5,7 +5,7 @@ internal import RoutingModel
 internal import RoutingSimulation
 internal import TestSupport
 
-/// What came out of a number of questions.
+/// What came out of a number of queries.
 struct Tally {
     var agreed = 0
     /// By the snapshot's reason.
@@ -16,7 +16,7 @@ struct Tally {
     /// The network changed while it was asked about: neither side can be blamed.
     var moved = 0
 
-    /// All questions that were asked.
+    /// All queries that were sent.
     var total: Int { agreed + alike + moved + undecided.values.reduce(0, +) }
 
     static func += (sum: inout Tally, other: Tally) {
@@ -32,8 +32,8 @@ struct Difference: Error {
     /// What the network was made by.
     var commands: [Command]
     let query: RouteQuery
-    let kernel: Verdict
-    let snapshot: Verdict
+    let kernel: LookupResult
+    let snapshot: LookupResult
 }
 
 /// One random network, made and changed step by step, and asked about after each.
@@ -41,7 +41,7 @@ struct Comparison {
     private static let steps = 4
 
     let seed: UInt64
-    let questions: Int
+    let queries: Int
 
     /// Asks both sides about everything.
     ///
@@ -59,7 +59,7 @@ struct Comparison {
             let new = generator.commands()
             commands += new
             try Command.run(new)
-            let share = questions * (step + 1) / Self.steps - questions * step / Self.steps
+            let share = queries * (step + 1) / Self.steps - queries * step / Self.steps
             tally += try ask(share, seed: generator.random.next(), commands)
         }
         return tally
@@ -68,12 +68,12 @@ struct Comparison {
     private func ask(_ count: Int, seed: UInt64, _ commands: [Command]) throws -> Tally {
         let kernel = try KernelRouting()
         var snapshot = SnapshotRouting(try .settled())
-        var questions = QuestionGenerator(seed: seed, about: snapshot.snapshot)
+        var queries = QueryGenerator(seed: seed, about: snapshot.snapshot)
         var tally = Tally()
         for _ in 0..<count {
-            let query = questions.next()
-            let found = Verdict(snapshot, query)
-            let wanted = Verdict(kernel, query)
+            let query = queries.next()
+            let found = LookupResult(snapshot, query)
+            let wanted = LookupResult(kernel, query)
             if found == wanted {
                 tally.agreed += 1
                 continue
@@ -107,8 +107,8 @@ extension Difference {
         try Namespace.renew()
         try Command.run(NetworkGenerator.base + commands)
         let dumped = try NetworkSnapshot.settled()
-        let snapshot = Verdict(SnapshotRouting(dumped), query)
-        let kernel = Verdict(try KernelRouting(), query)
+        let snapshot = LookupResult(SnapshotRouting(dumped), query)
+        let kernel = LookupResult(try KernelRouting(), query)
         if case .undecided = snapshot { return nil }
         guard snapshot != kernel, !kernel.isPossible(dumped, query) else { return nil }
         return Difference(commands: commands, query: query, kernel: kernel, snapshot: snapshot)

@@ -46,8 +46,8 @@ struct LookupRun {
     private mutating func askAll() throws {
         var (network, reported, left): (UInt64, Int, Int) = (0, 0, lookups)
         while left > 0, Interruption.signal == nil {
-            let comparison = Comparison(seed: seed &+ network, questions: min(perNetwork, left))
-            left -= comparison.questions
+            let comparison = Comparison(seed: seed &+ network, queries: min(perNetwork, left))
+            left -= comparison.queries
             do {
                 tally += try comparison.run()
             } catch let difference as Difference {
@@ -72,7 +72,7 @@ struct LookupRun {
         for command in smallest.commands { print("  command", command) }
         let query = smallest.query
         print(
-            "  question \(query.destination) oif \(query.outputInterface) mark \(query.mark)",
+            "  query \(query.destination) oif \(query.outputInterface) mark \(query.mark)",
             "source \(query.source?.description ?? "-") user \(query.user.map(String.init) ?? "-")")
         print("  kernel", smallest.kernel)
         print("  snapshot", smallest.snapshot)

@@ -36,7 +36,7 @@ struct Outcome: Hashable, CustomStringConvertible {
         }
     }
 
-    /// A question that was refused altogether.
+    /// A query that was refused altogether.
     init(errno: Int32) {
         self.errno = errno
     }
@@ -51,8 +51,8 @@ struct Outcome: Hashable, CustomStringConvertible {
     }
 }
 
-/// What one side says to a question.
-enum Verdict: Equatable {
+/// What one side answers to a query.
+enum LookupResult: Equatable {
     case decided(Outcome)
     /// The reason why a snapshot does not decide.
     case undecided(String)

@@ -24,7 +24,7 @@ extension NetworkSnapshot {
         throw NetworkFailure("the network does not settle")
     }
 
-    /// Whether nothing that can decide a question has changed.
+    /// Whether nothing that can decide a query has changed.
     func isEqual(to other: NetworkSnapshot) -> Bool {
         links == other.links && addresses == other.addresses && nexthopObjects == other.nexthopObjects
             && neighbours == other.neighbours && settings == other.settings && rules == other.rules

@@ -52,7 +52,7 @@ enum Namespace {
         guard system(script) == 0 else { throw NetworkFailure("mount a copy of /etc") }
     }
 
-    /// Whether a user is known here: a question in another's name is refused in a user namespace.
+    /// Whether a user is known here: a query in another's name is refused in a user namespace.
     static func knows(user: UInt32) -> Bool {
         guard user != getuid(), let file = fopen("/proc/self/uid_map", "r") else { return true }
         defer { fclose(file) }

@@ -24,7 +24,7 @@ struct WitnessedNetwork {
     }
 
     /// Finds the exit of a socket: its interface by the MTU, and its gateway by the kernel's answer to the same
-    /// question.
+    /// query.
     ///
     /// An IPv4 socket looks up again from the source address that it has selected, and an IPv6 socket does so if the
     /// first lookup is rejected.

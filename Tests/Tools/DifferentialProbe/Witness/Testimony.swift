@@ -42,7 +42,7 @@ struct Testimony {
                 target: .address(triple.target), options: triple.options, source: network.source)
             let found = try reachability.blockingFlags()
             let isSure = found.contains(.reachable) || connected == nil
-            // Only a difference needs a reason, which costs a second question.
+            // Only a difference needs a reason, which costs a second query.
             let reasons = isSure ? [] : try Self.reasons(reachability, connected?.0.destination.family)
             let inTunnel =
                 triple.kind == .tunnel && connected != nil ? try TunnelTestimony(triple, network) : nil

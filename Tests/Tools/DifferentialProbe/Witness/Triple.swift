@@ -42,7 +42,7 @@ struct Triple: Hashable {
     /// The interface that the socket is bound to, by its device or by the target's zone.
     var boundInterface: String? { device ?? target.zone?.name }
 
-    /// The same question to sockets: one, or one for each public address.
+    /// The same query for sockets: one, or one for each public address.
     var queries: [RouteQuery] {
         publicAddresses.isEmpty ? [query(about: target)] : publicAddresses.map(query)
     }
@@ -68,7 +68,7 @@ struct Triple: Hashable {
         return families.count == 1 ? families.first : nil
     }
 
-    /// The same question in the words of the library.
+    /// The same query in the words of the library.
     var options: ReachabilityOptions {
         var options = ReachabilityOptions()
         options.interface = device.map { InterfaceReference(nameOrIndex: $0) }

@@ -7,7 +7,7 @@ internal import TestSupport
 /// Draws targets and bindings, each kind of binding about equally often.
 struct TripleGenerator {
     private var random: SeededGenerator
-    private var targets: QuestionGenerator
+    private var targets: QueryGenerator
     private let kinds: [Triple.Kind]
     private let names: [String]
     private let addresses: [InterfaceAddress]
@@ -25,7 +25,7 @@ struct TripleGenerator {
         random = SeededGenerator(seed: seed)
         let publicAddresses = Self.publicAddresses(snapshot)
         self.publicAddresses = publicAddresses
-        targets = QuestionGenerator(seed: ~seed, about: snapshot)
+        targets = QueryGenerator(seed: ~seed, about: snapshot)
         let usable = Triple.Kind.allCases.filter { kind in
             switch kind {
             case .user: Namespace.knows(user: Self.otherUser)

@@ -70,11 +70,11 @@ struct WitnessComparison {
         try Self.make(commands)
         let snapshot = try NetworkSnapshot.settled()
         let network = try WitnessedNetwork()
-        var questions = TripleGenerator(seed: generator.random.next(), about: snapshot, startingAt: drawn)
+        var queries = TripleGenerator(seed: generator.random.next(), about: snapshot, startingAt: drawn)
         var tally = WitnessTally()
         var differences: [WitnessDifference] = []
         for _ in 0..<triples {
-            let triple = questions.next()
+            let triple = queries.next()
             switch Self.judge(triple, network) {
             case .agreed(let tunnel):
                 tally.agreed[triple.kind, default: 0] += 1

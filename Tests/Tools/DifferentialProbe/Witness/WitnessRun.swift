@@ -76,7 +76,7 @@ struct WitnessRun {
         let smallest = try difference.shrunk()
         print("difference seed \(seed) after \(difference.commands.count) commands")
         for command in smallest.commands { print("  command", command) }
-        print("  question", smallest.testimony.triple)
+        print("  query", smallest.testimony.triple)
         print("  answer", smallest.testimony)
         fflush(nil)
     }

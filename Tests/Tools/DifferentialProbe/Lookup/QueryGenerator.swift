@@ -4,8 +4,8 @@ internal import RoutingModel
 internal import RoutingSimulation
 internal import TestSupport
 
-/// Draws questions whose answers are likely to go wrong: at the edges of the prefixes that a snapshot has.
-struct QuestionGenerator {
+/// Draws queries whose answers are likely to go wrong: at the edges of the prefixes that a snapshot has.
+struct QueryGenerator {
     /// Groups, broadcasts, loopback and link-local addresses, which kernels treat by rules of their own.
     private static let special: [IPAddress] = [
         "0.0.0.0", "255.255.255.255", "224.0.0.1", "224.0.1.1", "239.1.1.1", "127.0.0.1", "127.1.2.3",
@@ -29,10 +29,10 @@ struct QuestionGenerator {
         users = [nil, nil, 0, 1_500].filter { $0.map(Namespace.knows) ?? true }
     }
 
-    /// The next question.
+    /// The next query.
     mutating func next() -> RouteQuery {
         var query = RouteQuery(destination: destination())
-        // Half of the questions are plain.
+        // Half of the queries are plain.
         if random.once(in: 2) { return query }
         if random.once(in: 2) { query.outputInterface = random.pick(interfaces) }
         if random.once(in: 3) { query.mark = random.pick([1, 7, 0x100, 0x107]) }
