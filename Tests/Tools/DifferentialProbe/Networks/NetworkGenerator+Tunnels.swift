@@ -23,7 +23,7 @@ extension NetworkGenerator {
         return tunnelNames.prefix(1 + random.below(2)).enumerated().flatMap { tunnel($0, $1, &random) }
     }
 
-    /// A tunnel, an address of each family that it carries, and routes into it and to its remote end.
+    /// A tunnel, an address of each family, also of one that it drops, and routes into it and to its remote end.
     private static func tunnel(_ number: Int, _ name: String, _ random: inout SeededGenerator) -> [Command] {
         let kind = random.pick(Namespace.tunnelKinds)
         let isIPv6 = kind == "vxlan" && random.once(in: 3)
@@ -42,13 +42,9 @@ extension NetworkGenerator {
             .ip("link add \(name) mtu \(1_360 - 20 * number) type \(kind) \(ends)"),
             .ip("link set \(name) arp off up"), .ip("addr add 10.\(12 + number).0.2/24 dev \(name)"),
         ]
-        // It drops IPv6, which the kernel routes into it all the same.
-        let carriesIPv6 = kind != "ipip"
-        if carriesIPv6 {
-            commands.append(.ip6("addr add 2001:db8:\(12 + number)::2/64 dev \(name) nodad"))
-        }
+        commands.append(.ip6("addr add 2001:db8:\(12 + number)::2/64 dev \(name) nodad"))
         if random.once(in: 2) { commands.append(.ip("route add 10.9.128.0/17 dev \(name) metric 80")) }
-        if random.once(in: 3), carriesIPv6 {
+        if random.once(in: 3) {
             commands.append(.ip6("route add 2001:db8:f:8000::/49 dev \(name) metric 80"))
         }
         if random.once(in: 5) { commands.append(.ip("route add default dev \(name) metric 6000")) }

@@ -9,7 +9,7 @@ internal import TestSupport
 struct TunnelTestimony {
     /// How the library differs from that; `nil` if both agree.
     let difference: String?
-    /// Whether the tunnel waits until its outer packets can leave.
+    /// Whether the tunnel sends nothing: its outer packets cannot leave, or it does not carry these packets.
     let waits: Bool
     /// The exception that explains the difference; `nil` where none does.
     let exception: WitnessException?
@@ -28,7 +28,7 @@ struct TunnelTestimony {
             target: .address(triple.target), options: triple.options, source: network.source
         ).blockingReport()
         guard report.isInTunnel, let query = triple.queries.first else { return nil }
-        waits = report.reason.code == .tunnelWaits
+        waits = [.tunnelWaits, .payloadNotCarried].contains(report.reason.code)
         let carriers = report.carriers.compactMap(\.interface?.name).filter(
             Self.carrierNames.contains)
         // The kernel chooses one of several nexthops by a hash, also one that cannot send.
@@ -50,7 +50,7 @@ struct TunnelTestimony {
         _ waits: Bool, _ carriers: Set<String>, _ isOpen: Bool, _ senders: Set<String>
     ) -> String? {
         let names = senders.sorted().joined(separator: " and ")
-        if waits { return senders.isEmpty ? nil : "the tunnel waits, and its packets leave through \(names)" }
+        if waits { return senders.isEmpty ? nil : "nothing is sent, and packets leave through \(names)" }
         if isOpen, senders.isSubset(of: carriers) { return nil }
         if senders.isEmpty { return "the tunnel does not wait, and no packet leaves" }
         return senders == carriers ? nil : "packets leave through \(names), which the report does not say"
@@ -82,9 +82,9 @@ struct TunnelTestimony {
 }
 
 extension ReachabilityReport {
-    /// Whether packets leave through one tunnel, and what carries it is known exactly.
+    /// Whether packets are for one tunnel, and what carries it is known exactly.
     fileprivate var isInTunnel: Bool {
-        guard flags.contains(.reachable), let name = interface?.name,
+        guard flags.contains(.reachable) || reason.code == .payloadNotCarried, let name = interface?.name,
             NetworkGenerator.tunnelNames.contains(name), !carriers.isEmpty, carriers.allSatisfy(\.isExact)
         else { return false }
         // What is delivered to this host leaves through no wire.
