@@ -9,8 +9,7 @@ internal import RoutingSimulation
 ///
 /// `netflags what-if` marks or refuses each kind.
 enum ChangeException: String, CaseIterable {
-    /// There is no prediction, and the command says what is missing; or what carries a tunnel is not known, which then
-    /// counts as carried.
+    /// There is no prediction, and the command says what is missing.
     case undecided
     /// A line below the answer says what decides: `fib_select_multipath` and `fib6_select_path` choose one of several
     /// nexthops by a hash, `fib_select_default` takes equal default routes in turn, and `fib6_repair_tree` hides
@@ -32,9 +31,7 @@ enum ChangeException: String, CaseIterable {
 
     /// The kind that explains why the kernel's answer is not the predicted one; `nil` where none does.
     init?(_ target: String, live: PredictedAnswer, _ predicted: PredictedAnswer, _ routing: RecordedRouting) {
-        // Live, a query from a source address through an interface is undecided where routes compare the source.
-        let isCarrierUnknown = live.isUndecided && live.interface == predicted.interface
-        if predicted.isUndecided || isCarrierUnknown {
+        if predicted.isUndecided {
             self = .undecided
             return
         }

@@ -8,7 +8,7 @@ struct PredictedAnswer: Hashable {
     var interface: String?
     var gateway: String?
     var source: String?
-    /// Whether the answer is undecided, or what carries a tunnel on its way: the tunnel then counts as carried.
+    /// Whether there is no answer, because something decides that is not known.
     var isUndecided = false
 
     init(_ text: String, _ source: NetworkSource) {
@@ -26,7 +26,6 @@ struct PredictedAnswer: Hashable {
             interface = report.interface?.name
             gateway = report.gateway?.description
             self.source = report.sourceAddress?.description
-            isUndecided = report.carriers.contains { $0.evidence == .unknown }
         } catch {
             flags = "\(error.code)"
             isUndecided = error.code == .undecided
