@@ -62,18 +62,6 @@ struct CarrierLookup {
     }
 }
 
-/// Packets that leave through an interface, as far as they decide what carries it if it is a tunnel.
-struct InnerPackets: Hashable, Sendable {
-    let destination: IPAddress
-    var mark: UInt32
-    /// How much of the interface is known.
-    let detail: QueryDetail
-
-    init(_ query: RouteQuery, _ detail: QueryDetail) {
-        (destination, mark, self.detail) = (query.destination, query.mark, detail)
-    }
-}
-
 extension CandidateLookup {
     /// Its packets, as those inside of tunnels.
     var packets: InnerPackets { InnerPackets(query, detail) }

@@ -460,7 +460,10 @@ struct CarrierTests {
     }
 
     /// All 256 targets were evaluated again.
-    @Test func `a change of the route to one endpoint evaluates the targets of its own peer again`() async throws {
+    @Test func `a change of the route to one endpoint evaluates the targets of its own peer again`()
+        async
+        throws
+    {
         try addWires()
         network.tunnel(4, "wg0")
         try route("10.0.0.0/8", 4)
