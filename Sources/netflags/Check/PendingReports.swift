@@ -40,7 +40,7 @@ struct PendingReports {
     var isFull: Bool { entries.count >= Self.capacity }
 
     /// Adds a target, or a line that is none.
-    mutating func add(_ text: String, _ target: Result<ReachabilityTarget, ReachabilityError>) {
+    mutating func add(_ text: String, _ target: ParsedTarget) {
         switch target {
         case .success(let target): entries.append((text, target.isName ? resolve(target) : .address(target)))
         case .failure(let error): entries.append((text, .invalid(error)))

@@ -160,9 +160,7 @@ extension Watch {
     }
 
     /// The target, or the error of a name, which no recording holds.
-    private static func recorded(
-        _ target: ReachabilityTarget
-    ) -> Result<ReachabilityTarget, ReachabilityError> {
+    private static func recorded(_ target: ReachabilityTarget) -> ParsedTarget {
         if case .host(let name) = target.kind { .failure(.recordedName(name)) } else { .success(target) }
     }
 }

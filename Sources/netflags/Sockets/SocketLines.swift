@@ -27,9 +27,7 @@ struct SocketLines {
 
     /// Adds a line; ``flush(to:)`` writes the lines of a table.
     mutating func write(
-        _ listed: ListedSocket,
-        _ result: Result<ConnectionStatus, ReachabilityError>,
-        at time: Recording.Time? = nil,
+        _ listed: ListedSocket, _ result: SocketResult, at time: Recording.Time? = nil,
         to buffer: inout ByteBuffer
     ) {
         isAbsenceShown = false
@@ -56,10 +54,7 @@ struct SocketLines {
     }
 
     private mutating func addRow(
-        _ listed: ListedSocket,
-        _ kind: String,
-        _ process: String?,
-        _ result: Result<ConnectionStatus, ReachabilityError>,
+        _ listed: ListedSocket, _ kind: String, _ process: String?, _ result: SocketResult,
         at time: Recording.Time?
     ) {
         let status = try? result.get()
@@ -102,17 +97,14 @@ extension ListedSocket {
     /// The subflows with their statuses; `nil` if the connection could not be evaluated.
     fileprivate func subflowResults(
         _ status: ConnectionStatus?
-    ) -> [(listed: ListedSocket, result: Result<ConnectionStatus, ReachabilityError>)]? {
+    ) -> [(listed: ListedSocket, result: SocketResult)]? {
         status.map { status in zip(subflows, status.subflows).map { ($0, .success($1)) } }
     }
 }
 
 extension ByteBuffer {
     /// Writes the members that a connection and a subflow have.
-    fileprivate mutating func members(
-        _ listed: ListedSocket,
-        _ result: Result<ConnectionStatus, ReachabilityError>
-    ) {
+    fileprivate mutating func members(_ listed: ListedSocket, _ result: SocketResult) {
         let status = try? result.get()
         member("protocol", listed.protocolName)
         member("local", listed.local)
@@ -131,7 +123,7 @@ extension ByteBuffer {
     }
 }
 
-extension Result where Success == ConnectionStatus, Failure == ReachabilityError {
+extension SocketResult {
     /// The reason with the better path, or the error.
     fileprivate var reason: String {
         switch self {
@@ -148,7 +140,7 @@ enum SocketFilter: String, CaseIterable {
     case viable, waiting, lost, local, better
 
     /// Whether a result is listed; an error always is.
-    func admits(_ result: Result<ConnectionStatus, ReachabilityError>) -> Bool {
+    func admits(_ result: SocketResult) -> Bool {
         guard case .success(let status) = result else { return true }
         return self == .better ? status.hasBetterPath : status.state.rawValue == rawValue
     }

@@ -5,6 +5,9 @@ import NetlinkReachability
 import NetlinkRoute
 import SystemSupport
 
+/// What becomes of a socket, or why that is not known.
+typealias SocketResult = Result<ConnectionStatus, ReachabilityError>
+
 /// Evaluates sockets; those that the rules of this host do not tell apart share an evaluation.
 ///
 /// A server has thousands of sockets to the same few addresses. Where no rule looks at ports, one answer is that of all
@@ -21,7 +24,7 @@ struct SocketStatuses {
 
     private let source: NetworkSource
     private let dependsOnPorts: Bool
-    private var known: [Group: Result<ConnectionStatus, ReachabilityError>] = [:]
+    private var known: [Group: SocketResult] = [:]
 
     init(_ source: NetworkSource) throws(ReachabilityError) {
         self.source = source
@@ -46,7 +49,7 @@ struct SocketStatuses {
     }
 
     /// The status of each socket, or the reason that it has none.
-    mutating func results(of sockets: [ListedSocket]) -> [Result<ConnectionStatus, ReachabilityError>] {
+    mutating func results(of sockets: [ListedSocket]) -> [SocketResult] {
         let groups = sockets.map(group)
         if known.count > Self.limit { known.removeAll(keepingCapacity: true) }
         var results = groups.map { known[$0] }

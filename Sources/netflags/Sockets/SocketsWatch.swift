@@ -78,7 +78,7 @@ struct SocketsWatch {
     }
 
     /// Writes a line; the process ends when the output cannot be written.
-    private func write(_ listed: ListedSocket, _ result: Result<ConnectionStatus, ReachabilityError>) {
+    private func write(_ listed: ListedSocket, _ result: SocketResult) {
         guard filter?.admits(result) ?? true else { return }
         lines.withLock { lines in
             Output.standard.deliverOrExit { buffer in

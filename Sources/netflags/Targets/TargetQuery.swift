@@ -113,7 +113,7 @@ struct TargetQuery: Hashable {
         of operands: [Operand],
         beforeReading: () throws -> Void = {},
         onFailure: (FileFailure) throws -> Void = { printError("\($0)") },
-        _ body: (String, Result<ReachabilityTarget, ReachabilityError>) throws -> Void
+        _ body: (String, ParsedTarget) throws -> Void
     ) throws {
         for operand in operands {
             switch operand {
@@ -141,7 +141,10 @@ struct TargetQuery: Hashable {
 typealias NamedTarget = (text: String, target: ReachabilityTarget)
 
 /// A target of standard input or of the command line, or why its text is none.
-typealias ReadTarget = (text: String, target: Result<ReachabilityTarget, ReachabilityError>)
+typealias ReadTarget = (text: String, target: ParsedTarget)
+
+/// A target, or why a text is none.
+typealias ParsedTarget = Result<ReachabilityTarget, ReachabilityError>
 
 /// A parsed argument of `check`, `watch` and `wait`.
 enum Operand: Hashable {
