@@ -8,7 +8,7 @@ internal import SystemSupport
 /// from the other tests while nothing runs.
 package final class WaitingThreads: TaskExecutor {
     /// For all tests of a process.
-    package static let shared = WaitingThreads(count: 8)
+    package static let shared = WaitingThreads(count: 4)
 
     private let count: Int
     private let state = Locked<(threads: Int, jobs: [UnownedJob])>((0, []))

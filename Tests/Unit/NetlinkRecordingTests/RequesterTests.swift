@@ -193,9 +193,13 @@ struct RequesterTests {
                         found?.certainty == (author.holders.count == 1 ? .holder : .holders)
                         && names.sorted() == author.holders.sorted()
                     if isExact { exact += 1 }
+                    // What another test starts has the sockets of this process until it runs its program.
+                    let isShared =
+                        found?.certainty == .holders && author.holders.contains(getpid())
+                        && author.holders.allSatisfy(names.contains)
                     // A process that begins meanwhile can be one whose sockets are not shown.
                     let isRight =
-                        isExact
+                        isExact || isShared
                         || found?.certainty == .candidates && names.contains(where: author.holders.contains)
                     if !isRight {
                         wrong.append("\(author.name) \(author.holders): \(netlinkPort), \(found as Any)")
