@@ -11,10 +11,7 @@ import Testing
 
 @testable import NetlinkRecording
 
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct EventOriginTests {
     private typealias Event = Recording.Event
 

@@ -12,10 +12,7 @@ import Testing
 @testable import NetlinkRecording
 
 /// What a recording says of who made the newest changes, held against the processes that made them.
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct RecordedOriginsTests {
     private typealias Subject = RecordedOrigins.Subject
     private typealias Origin = Recording.Event.Origin

@@ -10,10 +10,7 @@ import Testing
 
 @testable import NetlinkRecording
 
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct RecorderChurnTests {
     /// Stable routes that no dump may miss unless it says so.
     private static let stable = 2_000

@@ -51,10 +51,7 @@ private func counts(_ bytes: [UInt8]) -> [UInt16: Int] {
     }
 }
 
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct RecorderTests {
     @Test func `a recording of a quiet host has as many entries of each kind as ip shows`() throws {
         try LiveNetwork().run {

@@ -14,8 +14,7 @@ import Testing
     .enabled(
         if: ShellCommand.run("\(ShellCommand.netflags) record --help").status == 0,
         "needs the netflags command beside the tests: build the whole package"
-    ),
-    .serialized
+    )
 )
 struct RecordingCommandLineTests {
     private let netflags = ShellCommand.netflags

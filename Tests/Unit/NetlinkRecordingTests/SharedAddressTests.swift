@@ -11,10 +11,7 @@ import Testing
 @testable import NetlinkRecording
 
 /// An address that two interfaces have: a snapshot of the kernel's tables beside the kernel itself.
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct SharedAddressTests {
     private static let setUp = """
         ip link set lo up

@@ -12,10 +12,7 @@ import Testing
 @testable import NetlinkRecording
 
 /// A bound IPv6 socket with a source address whose destination is served by a route of another interface.
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct StrictLookupTests {
     private static let gateway = IPAddress("fe80::9")
 

@@ -22,10 +22,7 @@ private let hostScript = """
 
 private let destinations = [IPAddress(198, 51, 100, 7), IPAddress("2001:db8:f::7")].compactMap { $0 }
 
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct FlowTests {
     /// Adds a rule for table 100 in both families, and returns whether a lookup then finds the route in it.
     private func finds(

@@ -10,10 +10,7 @@ import Testing
 
 @testable import NetlinkRoute
 
-@Suite(
-    .needsNetwork,
-    .serialized
-)
+@Suite(.needsNetwork)
 struct ProbeSocketTests {
     private static let setUp = """
         ip link set lo up
