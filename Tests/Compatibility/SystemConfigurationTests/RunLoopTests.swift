@@ -184,7 +184,7 @@ private struct RunLoopThread: Sendable {
     /// - Returns: The thread, which runs.
     static func start(
         in mode: String = "kCFRunLoopDefaultMode",
-        turn: Double = 0.01
+        turn: Double = 0.1
     ) async -> RunLoopThread {
         await withCheckedContinuation { continuation in
             let current = Locked<String?>(mode)
