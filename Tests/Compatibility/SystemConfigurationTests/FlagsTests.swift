@@ -121,7 +121,7 @@ struct FlagsTests {
     }
 
     @Test(arguments: ["localhost", "LocalHost", "localhost.", "app.localhost"])
-    func `localhost is this host, with no network and no question at all`(name: String) throws {
+    func `localhost is this host, with no network and no query at all`(name: String) throws {
         let target = try #require(offline.use { SCNetworkReachabilityCreateWithName(nil, name) })
         #expect(try flags(of: target) == own)
         #expect(offline.routing.queries.count + offline.resolver.count == 0)
@@ -141,7 +141,7 @@ struct FlagsTests {
 
     // MARK: Failures
 
-    @Test func `a question that cannot be asked is not an answer`() throws {
+    @Test func `a query that cannot be asked is not an answer`() throws {
         let target = try far()
         network.routing.fail(ReachabilityError(operation: "ask", number: 105))
         var flags = SCNetworkReachabilityFlags.isWWAN

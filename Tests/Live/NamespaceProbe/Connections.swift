@@ -217,7 +217,7 @@ struct Connections {
         guard descriptor >= 0 else { throw Probe.Failure.system("socket") }
         try call("bind", "::", port: port) { bind(descriptor, $0, $1) }
         if kind == SOCK_DGRAM {
-            // The answer has the address that the question was sent to.
+            // The answer has the address that the query was sent to.
             try set(descriptor, Int32(IPPROTO_IPV6), IPV6_RECVPKTINFO, 1)
         }
         return descriptor
@@ -265,7 +265,7 @@ struct Connections {
                         let count = recvmsg(descriptor, &message, 0)
                         guard count > 0 else { return }
                         vector.pointee.iov_len = count
-                        // The interface of the question is not that of the answer: the routes select it.
+                        // The interface of the query is not that of the answer: the routes select it.
                         if message.msg_controllen >= 36, let control = message.msg_control {
                             let isLinkLocal = (control + 16).load(as: UInt8.self) == 0xFE
                             if !isLinkLocal { (control + 32).storeBytes(of: 0, as: UInt32.self) }

@@ -11,7 +11,7 @@ internal import SystemSupport
 /// Observed targets of the live kernel with the flags each received, on a clock that only ``settle()`` advances.
 struct Monitoring {
     private struct Watched {
-        let question: [String]
+        let query: [String]
         let observation: NetworkObservation<ReachabilityFlags>
         let received: Locked<[ReachabilityFlags]>
     }
@@ -27,13 +27,13 @@ struct Monitoring {
     private let queue = DispatchQueue(label: "received")
     private var watched: [Watched] = []
 
-    /// Observes the target of each question, as ``Questions`` reads them, with spaces between the words.
+    /// Observes the target of each query, as ``Queries`` reads them, with spaces between the words.
     ///
     /// - Parameters:
     ///   - buffer: The receive buffer to ask for, in bytes.
-    ///   - questions: What to monitor.
+    ///   - queries: What to monitor.
     /// - Throws: When one cannot be monitored.
-    init(buffer: UInt32, _ questions: [String]) throws {
+    init(buffer: UInt32, _ queries: [String]) throws {
         let feed = try GatedFeed(buffer: buffer)
         self.feed = feed
         source = NetworkSource(
@@ -42,21 +42,21 @@ struct Monitoring {
             clock: ManualMonitorClock(clock),
             changes: { () throws(ReachabilityError) in feed }
         )
-        for question in questions {
-            let words = question.split(separator: " ").map(String.init)
+        for query in queries {
+            let words = query.split(separator: " ").map(String.init)
             let received = Locked<[ReachabilityFlags]>([])
-            let observation = try Questions.handle(words, source: source).observe(on: .queue(queue)) {
+            let observation = try Queries.handle(words, source: source).observe(on: .queue(queue)) {
                 result in
                 guard case .success(let flags) = result else { return }
                 received.withLock { $0.append(flags) }
             }
-            watched.append(Watched(question: words, observation: observation, received: received))
+            watched.append(Watched(query: words, observation: observation, received: received))
         }
     }
 
     /// Advances the clock until no work is delayed.
     ///
-    /// - Returns: For each question the flags since the last call, then `|` and the flags of a newly opened
+    /// - Returns: For each query the flags since the last call, then `|` and the flags of a newly opened
     ///   source.
     func settle() throws -> [String] {
         for _ in 0..<Self.patience {
@@ -72,7 +72,7 @@ struct Monitoring {
                 defer { received = [] }
                 return received
             }
-            let fresh = try Self.ask(one.question)
+            let fresh = try Self.ask(one.query)
             return received.map { "\($0.rawValue)" }.joined(separator: ",") + "|\(fresh.rawValue)"
         }
     }
@@ -104,8 +104,8 @@ struct Monitoring {
         for _ in 0..<4 { queue.sync {} }
     }
 
-    private static func ask(_ question: [String]) throws -> ReachabilityFlags {
-        let handle = try Questions.handle(question, source: try .currentNamespace())
+    private static func ask(_ query: [String]) throws -> ReachabilityFlags {
+        let handle = try Queries.handle(query, source: try .currentNamespace())
         let report = try handle.blockingReport()
         if let contradiction = Witness(report, handle.options).contradiction {
             throw Probe.Failure("\(handle.target): \(contradiction)")

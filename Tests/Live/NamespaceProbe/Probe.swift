@@ -19,7 +19,7 @@ struct Probe {
         }
     }
 
-    private var questions = Questions()
+    private var queries = Queries()
     private var tunnels: [String: TunnelDevice] = [:]
     private var monitoring: Monitoring?
     private var paths: PathMonitoring?
@@ -42,7 +42,7 @@ struct Probe {
 
     private mutating func perform(_ command: String, _ fields: [String]) throws -> [String] {
         switch command {
-        case "report": return try questions.ask(fields)
+        case "report": return try queries.ask(fields)
         case "run": return try Program(fields).run()
         case "write": try writeFile(fields)
         case "tun", "tap": try openTunnel(fields, framing: command == "tap" ? .ethernet : .none)

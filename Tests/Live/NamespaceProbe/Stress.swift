@@ -96,7 +96,7 @@ struct Stress {
     ) {
         do {
             let target = targets[number % targets.count]
-            let handle = try Questions.handle(
+            let handle = try Queries.handle(
                 target == "default" ? [target] : ["host", target], source: source)
             let listener = Listener(tally)
             let own = Slot()
@@ -146,7 +146,7 @@ struct Stress {
     /// Monitors all targets through another storm, and compares the final flags with a new source.
     private static func compare(_ source: NetworkSource, _ tally: Locked<Tally>) throws {
         let handles = try targets.map { target in
-            try Questions.handle(target == "default" ? [target] : ["host", target], source: source)
+            try Queries.handle(target == "default" ? [target] : ["host", target], source: source)
         }
         let listeners = handles.map { _ in Listener(tally) }
         let observations = try zip(handles, listeners).map { handle, listener in

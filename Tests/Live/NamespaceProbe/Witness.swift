@@ -5,7 +5,7 @@ internal import NetlinkReachability
 internal import RoutingModel
 internal import TestSupport
 
-/// Compares a report with what sockets get for the same question.
+/// Compares a report with what sockets get for the same query.
 struct Witness {
     private let report: ReachabilityReport
     private let options: ReachabilityOptions
@@ -15,7 +15,7 @@ struct Witness {
         self.options = options
     }
 
-    /// The contradiction; `nil` when report and sockets agree or the question cannot be put to a socket.
+    /// The contradiction; `nil` when report and sockets agree or the query cannot be put to a socket.
     var contradiction: String? {
         let outcomes = queries.map { ($0, SocketWitness.connect($0)) }
         let isReachable = report.flags.contains(.reachable)
@@ -34,9 +34,9 @@ struct Witness {
         outcomes.map { "\($0.0.destination) \($0.1)" }.joined(separator: "; ")
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    /// The questions of the addresses that decided; none where only the library decides.
+    /// The queries of the addresses that decided; none where only the library decides.
     private var queries: [RouteQuery] {
         guard let interface = interfaceIndex else { return [] }
         return destinations.filter(isAdmitted).map { destination in

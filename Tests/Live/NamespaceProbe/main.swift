@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A process that lives in a network namespace of its own and answers the tests' questions there.
+// A process that lives in a network namespace of its own and answers the tests' queries there.
 //
 // It reads one command a line from its standard input and writes one answer a line, both as fields with tabs
 // between them, until its input ends. With arguments it takes them as one command, answers and ends:

@@ -4,9 +4,9 @@ package import NetlinkReachability
 package import RoutingModel
 internal import SystemSupport
 
-/// A resolver that answers from a table and records the questions; other names are not found.
+/// A resolver that answers from a table and records the queries; other names are not found.
 package final class ScriptedResolver: HostResolver {
-    package struct Question: Hashable, Sendable {
+    package struct Query: Hashable, Sendable {
         package var name: String
         package var families: ReachabilityOptions.Families
         package var timeout: Duration
@@ -21,7 +21,7 @@ package final class ScriptedResolver: HostResolver {
     private struct State {
         var answers: [String: HostResolution]
         var error: ReachabilityError?
-        var questions: [Question] = []
+        var queries: [Query] = []
     }
 
     private let state: Locked<State>
@@ -30,18 +30,18 @@ package final class ScriptedResolver: HostResolver {
         state = Locked(State(answers: answers, error: error))
     }
 
-    /// The questions so far, in order.
-    package var questions: [Question] { state.withLock { $0.questions } }
+    /// The queries so far, in order.
+    package var queries: [Query] { state.withLock { $0.queries } }
 
-    /// The number of questions so far.
-    package var count: Int { state.withLock { $0.questions.count } }
+    /// The number of queries so far.
+    package var count: Int { state.withLock { $0.queries.count } }
 
     /// Sets the answer for a name.
     package func set(_ name: String, _ answer: HostResolution) {
         state.withLock { $0.answers[name] = answer }
     }
 
-    /// Makes every question fail; `nil` ends that.
+    /// Makes every query fail; `nil` ends that.
     package func fail(_ error: ReachabilityError?) {
         state.withLock { $0.error = error }
     }
@@ -54,7 +54,7 @@ package final class ScriptedResolver: HostResolver {
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
         let result: ResolvedName = state.withLock { state in
-            state.questions.append(Question(name: name, families: families, timeout: timeout))
+            state.queries.append(Query(name: name, families: families, timeout: timeout))
             if let error = state.error { return .failure(error) }
             return .success(state.answers[name] ?? .notFound)
         }

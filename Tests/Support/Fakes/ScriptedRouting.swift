@@ -4,9 +4,9 @@ package import RoutingModel
 package import RoutingSimulation
 internal import SystemSupport
 
-/// A routing source that answers from a script, then from a snapshot, and records the questions.
+/// A routing source that answers from a script, then from a snapshot, and records the queries.
 package final class ScriptedRouting: RoutingSource {
-    /// The answer to one question.
+    /// The answer to one query.
     package enum Answer: Sendable {
         case route(Route)
         case rejected(RouteRejection)
@@ -25,9 +25,9 @@ package final class ScriptedRouting: RoutingSource {
     package struct Script: Sendable {
         /// Answers by destination, in order; the last one repeats.
         package var answers: [IPAddress: [Answer]]
-        /// Answers to questions bound to an interface; they take precedence over ``answers``.
+        /// Answers to queries bound to an interface; they take precedence over ``answers``.
         package var boundAnswers: [UInt32: Answer]
-        /// Answers to questions with a source address; they take precedence over all others.
+        /// Answers to queries with a source address; they take precedence over all others.
         package var answersBySource: [IPAddress: Answer] = [:]
         /// The source addresses that the kernel can select.
         package var sources: [IPAddress] = []
@@ -37,7 +37,7 @@ package final class ScriptedRouting: RoutingSource {
         package var connections: [IPAddress: ConnectOutcome] = [:]
         /// The peers of WireGuard interfaces.
         package var wireGuardPeers: [UInt32: WireGuardPeers] = [:]
-        /// The error of every question about such peers.
+        /// The error of every query about such peers.
         package var peersError: ReachabilityError?
         /// The remote addresses of connected sockets.
         package var connectedPeers: [IPAddress] = []
@@ -52,7 +52,7 @@ package final class ScriptedRouting: RoutingSource {
         package var absences: [UInt32: Int]
         /// The error of the list of rules.
         package var rulesError: ReachabilityError?
-        /// The error of every question about an interface.
+        /// The error of every query about an interface.
         package var interfaceError: ReachabilityError?
 
         package init(
@@ -85,7 +85,7 @@ package final class ScriptedRouting: RoutingSource {
         var lastEntry: (query: RouteQuery, answer: ScriptedRouting.Answer)?
         var sourceQueries: [RouteQuery] = []
         var connectQueries: [RouteQuery] = []
-        var questionCount = 0
+        var queryCount = 0
         var beforeNext: (@Sendable () -> Void)?
         var afterNext: (@Sendable () -> Void)?
     }
@@ -117,7 +117,7 @@ package final class ScriptedRouting: RoutingSource {
         state.withLock { body(&$0.script) }
     }
 
-    /// Makes every question fail; `nil` ends that.
+    /// Makes every query fail; `nil` ends that.
     package func fail(_ error: ReachabilityError?) {
         state.withLock { $0.error = error }
     }
@@ -137,13 +137,13 @@ package final class ScriptedRouting: RoutingSource {
     /// The lookups so far, in order.
     package var queries: [RouteQuery] { state.withLock { $0.queries } }
 
-    /// The questions about the nexthop and source of a packet so far, in order.
+    /// The queries about the nexthop and source of a packet so far, in order.
     package var choiceQueries: [RouteQuery] { state.withLock { $0.choiceQueries } }
 
-    /// The questions about source addresses so far, in order.
+    /// The queries about source addresses so far, in order.
     package var sourceQueries: [RouteQuery] { state.withLock { $0.sourceQueries } }
 
-    /// The questions about what connect(2) gives so far, in order.
+    /// The queries about what connect(2) gives so far, in order.
     package var connectQueries: [RouteQuery] { state.withLock { $0.connectQueries } }
 
     /// The destinations looked up since the last call.
@@ -154,11 +154,11 @@ package final class ScriptedRouting: RoutingSource {
         }
     }
 
-    /// The number of questions of all kinds since the last call; an entry and the route of its packet are one.
+    /// The number of queries of all kinds since the last call; an entry and the route of its packet are one.
     package func takeCount() -> Int {
         state.withLock { state in
-            defer { state.questionCount = 0 }
-            return state.questionCount
+            defer { state.queryCount = 0 }
+            return state.queryCount
         }
     }
 
@@ -240,11 +240,11 @@ package final class ScriptedRouting: RoutingSource {
 
 extension ScriptedRouting.State {
     fileprivate mutating func count() throws(ReachabilityError) {
-        questionCount += 1
+        queryCount += 1
         if let error { throw error }
     }
 
-    /// Answers a question, and notes it without what is asked about the packet.
+    /// Answers a query, and notes it without what is asked about the packet.
     fileprivate mutating func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         var plain = query
         (plain.selectsNexthop, plain.wantsEntry) = (false, false)

@@ -2,7 +2,7 @@
 
 package import NetlinkReachability
 
-/// The answer of the library to a question in a namespace.
+/// The answer of the library to a query in a namespace.
 package struct Answer: Hashable, Sendable, CustomStringConvertible {
     /// The report's flags.
     package let flags: ReachabilityFlags
@@ -62,10 +62,10 @@ package struct Answer: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-// MARK: - Questions
+// MARK: - Queries
 
 /// What a test asks about.
-package enum Question: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+package enum Query: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     /// A name or an address as a user writes it.
     case host(String)
     /// A remote address from a local one.
@@ -79,7 +79,7 @@ package enum Question: Sendable, ExpressibleByStringLiteral, ExpressibleByString
         self = .host(text)
     }
 
-    /// The question as the probe reads it.
+    /// The query as the probe reads it.
     var fields: [String] {
         switch self {
         case .host(let text): ["host", text]
@@ -91,21 +91,20 @@ package enum Question: Sendable, ExpressibleByStringLiteral, ExpressibleByString
 }
 
 extension TestNamespace {
-    /// Asks the probe, through a handle that it has kept since the question was first asked.
+    /// Asks the probe, through a handle that it has kept since the query was first asked.
     ///
     /// - Parameters:
-    ///   - question: What to ask about.
+    ///   - query: What to ask about.
     ///   - options: What is special about the socket, such as `interface=eth0`, `mark=7` or `families=v4`.
     /// - Returns: What the library said, which can be an error.
     /// - Throws: When the probe could not ask.
-    package func ask(_ question: Question, _ options: [String] = []) throws(NamespaceFailure) -> Answer {
-        try Answer(try command(["report"] + question.fields + options))
+    package func ask(_ query: Query, _ options: [String] = []) throws(NamespaceFailure) -> Answer {
+        try Answer(try command(["report"] + query.fields + options))
     }
 
-    /// Asks through a process that is started for this one question.
-    package func askAfresh(_ question: Question, _ options: [String] = []) throws(NamespaceFailure) -> Answer
-    {
-        let result = try run([try Self.probePath, "report"] + question.fields + options)
+    /// Asks through a process that is started for this one query.
+    package func askAfresh(_ query: Query, _ options: [String] = []) throws(NamespaceFailure) -> Answer {
+        let result = try run([try Self.probePath, "report"] + query.fields + options)
         let fields = Fields.read(String(result.output.prefix { $0 != "\n" }))
         guard result.status == 0, fields.first == "ok" else { throw NamespaceFailure(result.output) }
         return try Answer(Array(fields.dropFirst()))

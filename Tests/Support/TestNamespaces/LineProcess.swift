@@ -48,7 +48,7 @@ final class LineProcess: Sendable {
 
     /// Sends a line, if any, and waits for the answer.
     func ask(_ line: String?) throws(NamespaceFailure) -> String {
-        // One exchange at a time: answers arrive in the order of the questions.
+        // One exchange at a time: answers arrive in the order of the queries.
         try unread.withLock { (unread) throws(NamespaceFailure) in
             if let line { try send(line + "\n") }
             return try receive(&unread)

@@ -3,7 +3,7 @@
 internal import Glibc
 package import RoutingModel
 
-/// Asks the kernel the question of a ``RouteQuery`` as a program does: with a socket.
+/// Asks the kernel the query of a ``RouteQuery`` as a program does: with a socket.
 ///
 /// connect(2) on a UDP socket selects the route and the source address and sends nothing. On a TCP socket it sends a
 /// SYN: use it only inside a network namespace of the test. The calling thread's network namespace counts.
@@ -14,10 +14,10 @@ package enum SocketWitness {
         case connects(source: IPAddress?, mtu: Int32?)
         /// The kernel refused to bind to the source or to connect, with this errno.
         case refused(Int32)
-        /// The question cannot be put to a socket here, such as a mark without the privilege to set one.
+        /// The query cannot be put to a socket here, such as a mark without the privilege to set one.
         case unavailable(String)
 
-        /// Whether the socket can send; `nil` when the question could not be put.
+        /// Whether the socket can send; `nil` when the query could not be put.
         package var connects: Bool? {
             switch self {
             case .connects: true
@@ -45,7 +45,7 @@ package enum SocketWitness {
 
     /// Connects a socket that is bound, marked and owned as a query says.
     ///
-    /// An unspecified destination port is 0, as in the kernel's question. The zone of a link-scoped address becomes
+    /// An unspecified destination port is 0, as in the kernel's query. The zone of a link-scoped address becomes
     /// `sin6_scope_id`.
     package static func connect(_ query: RouteQuery) -> Outcome {
         do {

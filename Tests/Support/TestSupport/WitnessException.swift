@@ -29,7 +29,7 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     /// Finds the exception that a negative answer falls under.
     ///
     /// - Parameters:
-    ///   - query: The question.
+    ///   - query: The query.
     ///   - reason: The code of the answer's reason.
     package init?(_ query: RouteQuery, reason: String) {
         let destination = query.destination.unmapped.withoutZone

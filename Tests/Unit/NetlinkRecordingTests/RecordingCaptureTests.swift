@@ -88,7 +88,7 @@ struct RecordingCaptureTests {
         capture.add(SampleMessage.route(interface: 1, flags: 0x605, sequence: 8))
         capture.add(SampleMessage.route(interface: 1, flags: 0x600, sequence: 8))
         capture.add(SampleMessage.bytes(type: 2, sequence: 8, payload: Array(repeating: 0, count: 20)))
-        // A question that is refused: a later event may have its number.
+        // A query that is refused: a later event may have its number.
         capture.add(SampleMessage.route(interface: 0, flags: 1, sequence: 9, type: 26))
         capture.add(SampleMessage.bytes(type: 2, sequence: 9, payload: Array(repeating: 1, count: 20)))
         capture.add(SampleMessage.route(interface: 6, flags: 0, sequence: 9))

@@ -65,7 +65,7 @@ struct ExpectedFlags {
     /// Whether an IPv6 socket finds an address to send from: it looks on the interface for a link-local target or a
     /// group, and on the whole host for others.
     ///
-    /// The kernel answers a question without one.
+    /// The kernel answers a query without one.
     private func hasSource(_ target: String, _ nexthop: Probe.Nexthop, isBound: Bool) -> Bool {
         let isOnLink =
             ["fe8", "fe9", "fea", "feb", "ff"].contains { target.hasPrefix($0) } && target.contains(":")

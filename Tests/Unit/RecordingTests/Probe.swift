@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A question to the kernel, and both its answers.
+/// A query to the kernel, and both its answers.
 struct Probe: Decodable, Sendable {
     /// What the kernel said.
     struct Answer: Decodable, Sendable {

@@ -11,7 +11,7 @@ import Testing
 
 /// The flags of every probe, from the dumps alone, against those that follow from the kernel's answer.
 struct RecordedFlagsTests {
-    /// Networks with a source-specific route for 2001:db8:ffff::/48: the kernel's answers are to questions without
+    /// Networks with a source-specific route for 2001:db8:ffff::/48: the kernel's answers are to queries without
     /// a source address, and a socket selects one.
     private static let sourceSpecific = [
         "22-lookup-corners/11-local-prefixes-source-specific-unnumbered",

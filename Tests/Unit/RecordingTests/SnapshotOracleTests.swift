@@ -42,7 +42,7 @@ struct SnapshotOracleTests {
         let snapshot = try network.snapshot()
         for probe in try network.probes() {
             let isOwn = probe.plain.type == "local" || probe.plain.type == "anycast"
-            // Bound IPv4 questions get a made-up answer where there is no entry, and groups no gateway.
+            // Bound IPv4 queries get a made-up answer where there is no entry, and groups no gateway.
             guard probe.fibmatch.errno == 0, !isOwn else { continue }
             let found = try Outcome(snapshot.answer(to: probe.query(in: snapshot)))
             let taken = probe.plain.ways
@@ -88,7 +88,7 @@ struct SnapshotOracleTests {
 }
 
 extension Probe {
-    /// The question as it was put.
+    /// The query as it was put.
     func query(in snapshot: NetworkSnapshot) throws -> RouteQuery {
         let index = try oif.map { name in
             try #require(snapshot.links.values.first { $0.name == name }?.index)

@@ -57,7 +57,7 @@ struct ReachabilityErrorTests {
         #expect(error.description.contains("4242"))
     }
 
-    @Test func `an undecided question names what is missing`() {
+    @Test func `an undecided query names what is missing`() {
         let error = ReachabilityError(.undecided, operation: "look up", message: "no neighbours recorded")
         #expect(error.code == .undecided)
         #expect(error.description == "undecided: no neighbours recorded")

@@ -47,10 +47,10 @@ struct ConnectTests {
     }
 
     /// A guard for 0.0.0.1 and `::`, which once stood for the default path, left both without a result.
-    @Test(.needs(.veth), arguments: [Question.defaultPath, .host("0.1.2.3")])
+    @Test(.needs(.veth), arguments: [Query.defaultPath, .host("0.1.2.3")])
     func `a socket connects to an address of the default path, and to one in 0.0.0.0/8`(
-        question: Question
+        query: Query
     ) throws {
-        #expect(try host().ask(question).connect == "connects from 192.0.2.1")
+        #expect(try host().ask(query).connect == "connects from 192.0.2.1")
     }
 }

@@ -7,31 +7,31 @@ import Testing
 
 struct DefaultPathTests {
     /// The ways to ask for it.
-    private static let questions: [Question] = [.defaultPath, "0.0.0.0", "::"]
+    private static let queries: [Query] = [.defaultPath, "0.0.0.0", "::"]
 
-    @Test(.needs(.veth), arguments: questions) func `without a default route there is no default path`(
-        question: Question
+    @Test(.needs(.veth), arguments: queries) func `without a default route there is no default path`(
+        query: Query
     ) throws {
         let host = try TestNamespace.oneWire()
-        try host.expect(question, .none, "noDefaultRoute")
+        try host.expect(query, .none, "noDefaultRoute")
     }
 
-    @Test(.needs(.veth), arguments: questions) func `an IPv4 default route suffices`(question: Question)
+    @Test(.needs(.veth), arguments: queries) func `an IPv4 default route suffices`(query: Query)
         throws
     {
         let host = try TestNamespace.oneWire()
         try host.ip("route add default via 192.0.2.254")
-        try host.expect(question, .routed, "gateway", gateway: "192.0.2.254")
-        try host.expect(question, .none, "noDefaultRoute", options: "families=v6")
+        try host.expect(query, .routed, "gateway", gateway: "192.0.2.254")
+        try host.expect(query, .none, "noDefaultRoute", options: "families=v6")
     }
 
-    @Test(.needs(.veth), arguments: questions) func `an IPv6 default route suffices`(question: Question)
+    @Test(.needs(.veth), arguments: queries) func `an IPv6 default route suffices`(query: Query)
         throws
     {
         let host = try TestNamespace.oneWire()
         try host.ip("-6 route add default via 2001:db8::254")
-        try host.expect(question, .routed, "gateway", gateway: "2001:db8::254")
-        try host.expect(question, .none, "noDefaultRoute", options: "families=v4")
+        try host.expect(query, .routed, "gateway", gateway: "2001:db8::254")
+        try host.expect(query, .none, "noDefaultRoute", options: "families=v4")
     }
 
     @Test(.needs(.veth)) func `with both families IPv4 is reported`() throws {

@@ -23,8 +23,8 @@ struct LinkStateTests {
         }
     }
 
-    /// The socket of questions receives notifications too.
-    @Test(.needs(.veth)) func `notifications that fill the socket between two questions change no answer`()
+    /// The socket of queries receives notifications too.
+    @Test(.needs(.veth)) func `notifications that fill the socket between two queries change no answer`()
         throws
     {
         let host = try TestNamespace.twoWires()

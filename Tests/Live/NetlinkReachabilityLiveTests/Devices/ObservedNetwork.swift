@@ -90,17 +90,17 @@ final class ObservedNetwork {
         of target: String,
         at location: SourceLocation = #_sourceLocation
     ) throws {
-        let (question, options) = Self.parts(of: target)
-        #expect(try host.ask(question, options).interfaceType == type, sourceLocation: location)
+        let (query, options) = Self.parts(of: target)
+        #expect(try host.ask(query, options).interfaceType == type, sourceLocation: location)
     }
 
     // MARK: Comparisons
 
     private func compare(at location: SourceLocation) throws {
         for (target, expected) in current {
-            let (question, options) = Self.parts(of: target)
+            let (query, options) = Self.parts(of: target)
             try host.expect(
-                question, expected.flags, expected.reason,
+                query, expected.flags, expected.reason,
                 through: expected.interface, gateway: expected.gateway, options: options, at: location)
         }
         try compareWithRecording(at: location)
@@ -112,10 +112,10 @@ final class ObservedNetwork {
         let groups = Dictionary(grouping: current.keys.sorted()) { Self.parts(of: $0).options }
         for (options, targets) in groups {
             let words = options.map { "--" + $0.replacing("=", with: " ") } + targets.map(Self.word)
-            let question = "--json " + words.joined(separator: " ")
-            let live = try host.run(["sh", "-c", "\(netflags) \(question)"]).output
+            let query = "--json " + words.joined(separator: " ")
+            let live = try host.run(["sh", "-c", "\(netflags) \(query)"]).output
             let replayed = try host.run([
-                "sh", "-c", "\(netflags) record - 2>/dev/null | \(netflags) --replay - \(question)",
+                "sh", "-c", "\(netflags) record - 2>/dev/null | \(netflags) --replay - \(query)",
             ]).output
             #expect(replayed == live, "of a recording", sourceLocation: location)
         }
@@ -125,9 +125,9 @@ final class ObservedNetwork {
         String(target.prefix { $0 != " " })
     }
 
-    private static func parts(of target: String) -> (question: Question, options: [String]) {
+    private static func parts(of target: String) -> (query: Query, options: [String]) {
         let words = target.split(separator: " ").map(String.init)
-        let question = words[0] == "default" ? Question.defaultPath : .host(words[0])
-        return (question, Array(words.dropFirst()))
+        let query = words[0] == "default" ? Query.defaultPath : .host(words[0])
+        return (query, Array(words.dropFirst()))
     }
 }

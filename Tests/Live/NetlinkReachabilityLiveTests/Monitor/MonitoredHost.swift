@@ -38,8 +38,8 @@ final class MonitoredHost {
     ) throws {
         self.host = host
         self.targets = targets
-        let questions = targets.map { $0 == "default" ? $0 : "host \($0)" }
-        try host.command(["monitor", "\(buffer)"] + questions)
+        let queries = targets.map { $0 == "default" ? $0 : "host \($0)" }
+        try host.command(["monitor", "\(buffer)"] + queries)
         for (target, received) in zip(targets, try settle()) {
             #expect(received.flags == [received.fresh], "\(target)", sourceLocation: location)
             last[target] = received.fresh

@@ -22,16 +22,16 @@ extension TestNamespace {
     /// contradiction by a socket.
     ///
     /// - Parameters:
-    ///   - question: What to ask about.
+    ///   - query: What to ask about.
     ///   - flags: The expected flags.
     ///   - reason: The code of the report's reason.
-    ///   - interface: The outgoing interface. `ip route get` must name it too where it can ask the question.
+    ///   - interface: The outgoing interface. `ip route get` must name it too where it can ask the query.
     ///   - gateway: The gateway.
     ///   - options: The options of the socket.
     ///   - location: The location of the expectation.
-    /// - Throws: When the question could not be asked.
+    /// - Throws: When the query could not be asked.
     func expect(
-        _ question: Question,
+        _ query: Query,
         _ flags: ReachabilityFlags,
         _ reason: String? = nil,
         through interface: String? = nil,
@@ -40,12 +40,12 @@ extension TestNamespace {
         at location: SourceLocation = #_sourceLocation
     ) throws {
         try expect(
-            question, flags, reason, through: interface, gateway: gateway, options: options, at: location)
+            query, flags, reason, through: interface, gateway: gateway, options: options, at: location)
     }
 
-    /// Expects the same of a question whose options are a list.
+    /// Expects the same of a query whose options are a list.
     func expect(
-        _ question: Question,
+        _ query: Query,
         _ flags: ReachabilityFlags,
         _ reason: String? = nil,
         through interface: String? = nil,
@@ -53,8 +53,8 @@ extension TestNamespace {
         options: [String],
         at location: SourceLocation = #_sourceLocation
     ) throws {
-        let answer = try ask(question, options)
-        let what = "\(question): \(answer)"
+        let answer = try ask(query, options)
+        let what = "\(query): \(answer)"
         #expect(answer.error == nil, "\(what)", sourceLocation: location)
         #expect(answer.flags == flags, "\(what)", sourceLocation: location)
         #expect(answer.flagsAlone == flags, "\(what)", sourceLocation: location)
@@ -63,9 +63,9 @@ extension TestNamespace {
         if let reason { #expect(answer.reason == reason, "\(what)", sourceLocation: location) }
         if let interface { #expect(answer.interface == interface, "\(what)", sourceLocation: location) }
         if let gateway { #expect(answer.gateway == gateway, "\(what)", sourceLocation: location) }
-        let fresh = try askAfresh(question, options)
-        #expect(fresh == answer, "\(question) asked afresh", sourceLocation: location)
-        if let interface, options.isEmpty, case .host(let target) = question,
+        let fresh = try askAfresh(query, options)
+        #expect(fresh == answer, "\(query) asked afresh", sourceLocation: location)
+        if let interface, options.isEmpty, case .host(let target) = query,
             !flags.contains(.isLocalAddress)
         {
             try expectWay(to: target, through: interface, gateway: gateway, at: location)
@@ -89,13 +89,13 @@ extension TestNamespace {
 
     /// Expects the library to throw.
     func expectError(
-        _ question: Question,
+        _ query: Query,
         _ code: String,
         options: String...,
         at location: SourceLocation = #_sourceLocation
     ) throws {
-        let answer = try ask(question, options)
-        #expect(answer.error == code, "\(question): \(answer)", sourceLocation: location)
-        #expect(try askAfresh(question, options) == answer, sourceLocation: location)
+        let answer = try ask(query, options)
+        #expect(answer.error == code, "\(query): \(answer)", sourceLocation: location)
+        #expect(try askAfresh(query, options) == answer, sourceLocation: location)
     }
 }

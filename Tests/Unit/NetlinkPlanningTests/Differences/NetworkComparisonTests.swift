@@ -275,7 +275,7 @@ struct NetworkComparisonTests {
         #expect(causes?.differences.map(\.words) == ["address added"])
     }
 
-    @Test func `differences that no question can depend on are tried last`() throws {
+    @Test func `differences that no query can depend on are tried last`() throws {
         let old = Self.host()
         let new = Self.host(.rule(.v6, 9, .blackhole))
         let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(new))

@@ -12,11 +12,11 @@ import Testing
 
 /// Records the batches that are asked.
 ///
-/// Even addresses have a route through an interface, and odd ones have none. A question about 10.0.0.5 fails.
+/// Even addresses have a route through an interface, and odd ones have none. A query about 10.0.0.5 fails.
 private final class BatchRecorder: RoutingSource {
     let batches = Locked<[[IPAddress]]>([])
     let interfaces = Locked(0)
-    /// The errno of every question from now on; 0 for none.
+    /// The errno of every query from now on; 0 for none.
     let failure = Locked<Int32>(0)
 
     func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
@@ -147,7 +147,7 @@ struct MonitorBatchTests {
         #expect(all.lifetime == 2)
     }
 
-    @Test func `a question that fails does not fail the others of its batch`() throws {
+    @Test func `a query that fails does not fail the others of its batch`() throws {
         var batch = EvaluationBatch(facts)
         for number in [5, 2] { batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
         batch.run()

@@ -36,7 +36,7 @@ struct PathOptionsTests {
         return try network.path(PathQuery(options: options))
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
     @Test func `a bound socket has the path of its interface, and no other interface`() throws {
         let path = try path { $0.interface = "eth1" }

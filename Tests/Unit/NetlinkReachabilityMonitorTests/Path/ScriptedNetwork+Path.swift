@@ -7,8 +7,8 @@ import RoutingModel
 
 extension ScriptedNetwork {
     /// Finds the path once.
-    func path(_ question: PathQuery = PathQuery()) throws -> NetworkPath {
-        try NetworkQuery(question).answer(from: source.facts)
+    func path(_ query: PathQuery = PathQuery()) throws -> NetworkPath {
+        try NetworkQuery(query).answer(from: source.facts)
     }
 }
 

@@ -184,7 +184,7 @@ struct MonitorScheduleTests {
         #expect(driver.deadline == 35_051)
     }
 
-    @Test func `several losses before the questions count as one`() {
+    @Test func `several losses before the queries count as one`() {
         var driver = Self.quiet()
         driver.move(to: 1_000)
         for _ in 0..<10 { driver.state.noteOverrun(at: driver.now) }

@@ -10,7 +10,7 @@ import Testing
 /// The same steps in a namespace of the running kernel and in a simulated network, with the same flags after each.
 @Suite(.needs(.veth))
 struct KernelAgreementTests {
-    private static let questions = [
+    private static let queries = [
         "192.0.2.1", "192.0.2.2", "192.0.2.255", "198.51.100.7", "203.0.113.1", "127.0.0.1", "224.0.0.251",
         "2001:db8::2", "2001:db8::9", "2001:db8:1::9", "::1", "fe80::9%eth0", "ff02::1%eth0", "ff05::2%eth0",
     ]
@@ -104,7 +104,7 @@ struct KernelAgreementTests {
 
     @Test(.needs(.tun))
     func `the kit agrees about a tunnel`() async throws {
-        let questions = [
+        let queries = [
             "198.51.100.7", "10.8.0.2", "10.8.0.9", "2001:db8:8::9", "2001:db8:8::2", "fe80::9%tun0",
             "ff02::1%tun0",
         ]
@@ -116,24 +116,24 @@ struct KernelAgreementTests {
             try host.addAddress("2001:db8:8::2", prefixLength: 64, to: "tun0")
             try host.addRoute(SimulatedRoute(to: .allV4, through: "tun0"))
         }
-        try await compare("a tunnel", questions)
+        try await compare("a tunnel", queries)
         try host.setCarrier("tun0", isPresent: false)
         try network.change { try $0.setCarrier("tun0", isPresent: false) }
-        try await compare("a tunnel without a process", questions)
+        try await compare("a tunnel without a process", queries)
         try host.setCarrier("tun0", isPresent: true)
         try network.change { try $0.setCarrier("tun0", isPresent: true) }
-        try await compare("a tunnel with a process again", questions)
+        try await compare("a tunnel with a process again", queries)
         try host.ip("link set tun0 down")
         try network.change { try $0.setDown("tun0") }
-        try await compare("a tunnel that is down", questions)
+        try await compare("a tunnel that is down", queries)
         try host.command(["close-tunnel", "tun0"])
         try network.change { try $0.removeInterface("tun0") }
-        try await compare("no tunnel", questions)
+        try await compare("no tunnel", queries)
     }
 
     @Test(.needs(.bridge))
     func `the kit agrees about a bridge`() async throws {
-        let questions = ["192.0.2.9", "198.51.100.7", "fe80::9%br0", "192.0.2.3"]
+        let queries = ["192.0.2.9", "198.51.100.7", "fe80::9%br0", "192.0.2.3"]
         try host.wire("eth0", to: peer)
         try host.ip("link add br0 type bridge", "link set eth0 master br0", "link set br0 up")
         try host.wait(for: "br0", state: "UP")
@@ -147,15 +147,15 @@ struct KernelAgreementTests {
             try host.addAddress("192.0.2.3", prefixLength: 24, to: "br0")
             try host.addRoute(.default(via: "192.0.2.1"))
         }
-        try await compare("a bridge", questions)
+        try await compare("a bridge", queries)
         try peer.ip("link set eth0-far down")
         try host.wait(for: "br0", state: "DOWN")
         try network.change { try $0.setCarrier("eth0", isPresent: false) }
-        try await compare("a bridge whose port has no carrier", questions)
+        try await compare("a bridge whose port has no carrier", queries)
         try peer.ip("link set eth0-far up")
         try host.wait(for: "br0", state: "UP")
         try network.change { try $0.setCarrier("eth0", isPresent: true) }
-        try await compare("a bridge whose port has a carrier again", questions)
+        try await compare("a bridge whose port has a carrier again", queries)
     }
 
     // MARK: Steps
@@ -203,22 +203,22 @@ struct KernelAgreementTests {
 
     private func compare(
         _ step: String,
-        _ questions: [String] = Self.questions,
+        _ queries: [String] = Self.queries,
         at location: SourceLocation = #_sourceLocation
     ) async throws {
         try await network.settle()
-        for question in questions {
-            let live = try host.ask("\(question)")
-            let simulated = answer(to: question)
+        for query in queries {
+            let live = try host.ask("\(query)")
+            let simulated = answer(to: query)
             #expect(
                 (live.error ?? live.flags.letters) == simulated.flags,
-                "\(question) after: \(step)",
+                "\(query) after: \(step)",
                 sourceLocation: location
             )
             let source = Self.withoutHardwareAddress(live.source)
             #expect(
                 source == Self.withoutHardwareAddress(simulated.source),
-                "the source for \(question) after: \(step)",
+                "the source for \(query) after: \(step)",
                 sourceLocation: location
             )
         }
@@ -229,9 +229,9 @@ struct KernelAgreementTests {
     }
 
     /// The flags, or the code of an error, and the source address.
-    private func answer(to question: String) -> (flags: String, source: String) {
+    private func answer(to query: String) -> (flags: String, source: String) {
         do throws(ReachabilityError) {
-            let report = try NetworkReachability(host: question, source: network.source).blockingReport()
+            let report = try NetworkReachability(host: query, source: network.source).blockingReport()
             return (report.flags.letters, report.sourceAddress.map { "\($0)" } ?? "")
         } catch {
             return ("\(error.code)", "")

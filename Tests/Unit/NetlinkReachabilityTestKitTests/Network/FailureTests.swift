@@ -46,7 +46,7 @@ struct FailureTests {
         #expect(log.take() == ["-R -------", "-- -------"])
     }
 
-    @Test func `a kernel that refuses questions is an error, not "unreachable"`() async throws {
+    @Test func `a kernel that refuses queries is an error, not "unreachable"`() async throws {
         let log = try reachability.log()
         try await network.settle()
         try network.change { host in

@@ -141,7 +141,7 @@ struct SimulatedNetworkTests {
         observation.cancel()
     }
 
-    @Test func `questions see a change as a whole`() async throws {
+    @Test func `queries see a change as a whole`() async throws {
         try network.change { host in
             try host.addInterface("eth0")
             try host.addInterface("wwan0", .cellular)

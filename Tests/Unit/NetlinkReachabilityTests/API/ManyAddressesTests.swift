@@ -35,7 +35,7 @@ struct ManyAddressesTests {
         #expect(flags == (0..<100).flatMap { _ -> [ReachabilityFlags] in [direct, [], .reachable] })
     }
 
-    @Test func `an empty list of addresses asks no question`() throws {
+    @Test func `an empty list of addresses asks no query`() throws {
         #expect(try source.flags(of: []) == [])
         #expect(network.takeCount() == 0)
     }
@@ -52,7 +52,7 @@ struct ManyAddressesTests {
         #expect(try source.flags(of: [Self.near, Self.far], options: options) == [[], []])
     }
 
-    @Test func `a question that cannot be answered is an error`() throws {
+    @Test func `a query that cannot be answered is an error`() throws {
         network.fail(ReachabilityError(operation: "ask for a route", number: 5))
         let error = #expect(throws: ReachabilityError.self) { try source.flags(of: [Self.near]) }
         #expect(error?.code == .systemFailure)

@@ -6,7 +6,7 @@ import NetlinkReachability
 import RoutingModel
 import Testing
 
-/// A question that could not be answered is an error, never "not reachable".
+/// A query that could not be answered is an error, never "not reachable".
 struct EvaluationBatchErrorTests {
     private static let error = ReachabilityError(
         operation: "ask for a route",
@@ -31,11 +31,11 @@ struct EvaluationBatchErrorTests {
         }
     }
 
-    @Test func `an error of the route question surfaces`() throws {
+    @Test func `an error of the route query surfaces`() throws {
         try expectError(ScriptedRouting(.init(answers: [remote: [.error(Self.error)]])))
     }
 
-    @Test func `an error of the interface question surfaces`() throws {
+    @Test func `an error of the interface query surfaces`() throws {
         let answers: [IPAddress: [ScriptedRouting.Answer]] = [remote: [.route(.via(2))]]
         try expectError(ScriptedRouting(.init(answers: answers, interfaceError: Self.error)))
     }
@@ -111,7 +111,7 @@ struct EvaluationBatchErrorTests {
         }
     }
 
-    @Test func `an undecided question keeps its own code`() throws {
+    @Test func `an undecided query keeps its own code`() throws {
         let given = ReachabilityError(.undecided, operation: "look up", message: "two equal routes")
         let network = ScriptedRouting(.init(answers: [remote: [.error(given)]]))
         let handle = try reachability(.address(remote), network)

@@ -145,7 +145,7 @@ struct EvaluationBatchPropertyTests {
             let world = World(seed: seed)
             for address in world.addresses {
                 var options = world.options
-                // Bound questions too: of a multipath route only the nexthops through that interface count.
+                // Bound queries too: of a multipath route only the nexthops through that interface count.
                 if seed % 3 == 0 { options.interface = InterfaceReference(name: "if\(seed % 6 + 1)") }
                 let handle = try reachability(
                     .address(address),

@@ -211,7 +211,7 @@ struct EvaluationBatchSourceTests {
     }
 
     @Test(arguments: ["198.51.100.7%eth0", "fe80::9%eth0"])
-    func `the kernel's choice is asked bound where the question was`(text: String) throws {
+    func `the kernel's choice is asked bound where the query was`(text: String) throws {
         let target = address(text)
         let network = network([target.withoutZone: [.route(.via(2))]])
         _ = try reachability(.address(target), network).blockingReport()

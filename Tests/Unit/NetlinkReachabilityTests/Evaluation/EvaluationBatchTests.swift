@@ -125,7 +125,7 @@ struct EvaluationBatchTests {
         let (handle, _, resolver) = try handle([:], options: options)
         _ = try handle.blockingFlags()
         #expect(
-            resolver.questions == [.init(name: "host.example", families: .v6, timeout: .milliseconds(250))]
+            resolver.queries == [.init(name: "host.example", families: .v6, timeout: .milliseconds(250))]
         )
     }
 
@@ -137,7 +137,7 @@ struct EvaluationBatchTests {
         let handle = try reachability(.host(text), network, resolver: resolver)
         _ = try handle.blockingFlags()
         _ = try handle.blockingReport()
-        #expect(resolver.questions.isEmpty)
+        #expect(resolver.queries.isEmpty)
     }
 
     // MARK: Families

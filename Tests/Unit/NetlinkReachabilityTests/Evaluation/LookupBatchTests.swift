@@ -9,7 +9,7 @@ import RoutingModel
 import RoutingSimulation
 import Testing
 
-/// Where a socket gets another answer than a plain question.
+/// Where a socket gets another answer than a plain query.
 struct LookupBatchTests {
     private static let group = IPAddress(239, 1, 2, 3)
     private static let remoteV6 = IPAddress(v6High: 0x2001_0db8_0009 << 16, low: 9)
@@ -27,7 +27,7 @@ struct LookupBatchTests {
 
     /// The table's entry is asked for, which the kernel does not look up for a group from a bound socket.
     @Test(arguments: [group, IPAddress(255, 255, 255, 255)], [RouteRejection.unreachable, .noRoute])
-    func `the plain question decides about a group that a bound socket sends to`(
+    func `the plain query decides about a group that a bound socket sends to`(
         group: IPAddress, rejection: RouteRejection
     ) throws {
         let local = IPAddress(192, 0, 2, 2)
@@ -44,7 +44,7 @@ struct LookupBatchTests {
         #expect(try reachability(.address(group), network).blockingFlags().isEmpty)
     }
 
-    @Test func `a rejection that the plain question repeats stands`() throws {
+    @Test func `a rejection that the plain query repeats stands`() throws {
         let network = network { $0.answers = [Self.group: [.rejected(.unreachable)]] }
         var options = ReachabilityOptions()
         options.interface = "eth0"
@@ -72,7 +72,7 @@ struct LookupBatchTests {
         #expect(report.sourceAddress == Self.one)
     }
 
-    @Test func `a question with a selected source is asked again from the start where its interface is gone`()
+    @Test func `a query with a selected source is asked again from the start where its interface is gone`()
         throws
     {
         let network = network {
@@ -152,7 +152,7 @@ struct LookupBatchTests {
         #expect(network.sourceQueries.isEmpty)
     }
 
-    // MARK: Selected sources of accepted questions
+    // MARK: Selected sources of accepted queries
 
     /// A network of `eth0` with 192.0.2.2/24 and a default route, and no IPv6 address.
     private func home(
@@ -243,7 +243,7 @@ struct LookupBatchTests {
         #expect(try source.path().reason.code == .noCarrier)
     }
 
-    @Test func `the flow of the options is part of the question`() throws {
+    @Test func `the flow of the options is part of the query`() throws {
         let network = network { _ in }
         var options = ReachabilityOptions()
         options.mark = 7

@@ -91,13 +91,13 @@ struct RulesAnswerTests {
     }
 
     @Test(arguments: [RouteRejection.unreachable, .noRoute])
-    func `a bound question without a route is 0 and names the interface`(rejection: RouteRejection) {
+    func `a bound query without a route is 0 and names the interface`(rejection: RouteRejection) {
         let judgement = judge(.rejected(rejection), bound: "eth7")
         #expect(judgement.flags.isEmpty)
         #expect(judgement.reason == ReachabilityReason(.noRouteOutOfInterface, "eth7"))
     }
 
-    @Test(arguments: [RouteRejection.prohibited, .blackhole]) func `a bound question keeps a clear refusal`(
+    @Test(arguments: [RouteRejection.prohibited, .blackhole]) func `a bound query keeps a clear refusal`(
         rejection: RouteRejection
     ) {
         #expect(judge(.rejected(rejection), bound: "eth7").reason.kind != .noRouteOutOfInterface)

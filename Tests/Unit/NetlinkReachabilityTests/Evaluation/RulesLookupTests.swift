@@ -143,7 +143,7 @@ struct RulesLookupTests {
         #expect(network.queries.map(\.outputInterface) == [3, 2])
     }
 
-    @Test func `the zone of the local address binds the question`() throws {
+    @Test func `the zone of the local address binds the query`() throws {
         let local = address("fe80::2%eth1")
         let network = network(addresses: [
             InterfaceAddress(interfaceIndex: 3, address: address("fe80::2"), prefixLength: 64)

@@ -41,7 +41,7 @@ struct ProbeSocketTests {
         }
     }
 
-    @Test func `a socket is bound and marked as the question says`() throws {
+    @Test func `a socket is bound and marked as the query says`() throws {
         try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
             try ShellCommand.check("ip addr add 192.0.2.3/24 dev v0; ip rule add fwmark 7 prohibit pref 100")
@@ -58,7 +58,7 @@ struct ProbeSocketTests {
         }
     }
 
-    @Test func `nothing of a question stays for the next one`() throws {
+    @Test func `nothing of a query stays for the next one`() throws {
         try LiveNetwork().run {
             try ShellCommand.check(Self.setUp)
             try ShellCommand.check("ip addr add 192.0.2.3/24 dev v0; ip addr add 198.18.0.1/24 dev p0")

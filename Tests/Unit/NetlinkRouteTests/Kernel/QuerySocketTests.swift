@@ -114,7 +114,7 @@ struct QuerySocketTests {
         #expect(rules.map(\.priority) == rules.map(\.priority).sorted())
     }
 
-    @Test func `many questions share one socket`() throws {
+    @Test func `many queries share one socket`() throws {
         var socket = try QuerySocket()
         for round in 0..<500 {
             #expect(

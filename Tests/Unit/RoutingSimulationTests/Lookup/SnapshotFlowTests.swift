@@ -60,7 +60,7 @@ struct SnapshotFlowTests {
                 == [true, true])
     }
 
-    @Test func `a rule for users selects the user of the question`() {
+    @Test func `a rule for users selects the user of the query`() {
         #expect(Self.refuses({ $0.users = 1_000...1_001 }, { $0.user = 1_001 }) == [true, true])
         #expect(Self.refuses({ $0.users = 1_000...1_001 }, { $0.user = 1_002 }) == [false, false])
     }

@@ -5,7 +5,7 @@ import RoutingModel
 import RoutingSimulation
 import Testing
 
-/// What the kernel does to an IPv4 question before and after it looks into tables.
+/// What the kernel does to an IPv4 query before and after it looks into tables.
 ///
 /// Each was tried on a kernel first.
 struct SnapshotIPv4CornerTests {
@@ -228,7 +228,7 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host().way("255.255.255.255") == "broadcast 0.0.0.0/0 192.0.2.1 dev 2")
     }
 
-    @Test func `a question bound to a VRF's port that finds nothing is refused, except for a group`() {
+    @Test func `a query bound to a VRF's port that finds nothing is refused, except for a group`() {
         let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
         let host = Self.host(
             .link(LinkReport(vrf)), .link(LinkReport(Link(index: 3, name: "eth1", master: 4))),

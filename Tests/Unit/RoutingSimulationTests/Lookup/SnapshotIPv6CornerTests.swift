@@ -5,7 +5,7 @@ import RoutingModel
 import RoutingSimulation
 import Testing
 
-/// What the kernel does to an IPv6 question that surprises.
+/// What the kernel does to an IPv6 query that surprises.
 ///
 /// Each was tried on a kernel first.
 struct SnapshotIPv6CornerTests {
@@ -68,7 +68,7 @@ struct SnapshotIPv6CornerTests {
 
     // MARK: Interfaces
 
-    /// A plain question with a source only prefers its interface.
+    /// A plain query with a source only prefers its interface.
     @Test func `a bound socket with a source takes no route of another interface`() {
         let host = makeHost(
             .route("2001:db8:f::/48", via: "fe80::1", dev: 3), .route("::/0", via: "fe80::2", dev: 2)

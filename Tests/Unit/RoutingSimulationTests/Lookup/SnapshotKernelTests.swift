@@ -108,7 +108,7 @@ struct SnapshotKernelTests {
         return host
     }
 
-    @Test func `before 5.3 a question bound to a VRF's port finds local addresses outside the VRF`() {
+    @Test func `before 5.3 a query bound to a VRF's port finds local addresses outside the VRF`() {
         let old = Self.vrf(KernelRelease(5, 0))
         #expect(old.way("192.0.2.2", dev: 3) == "local 192.0.2.2/32 link dev 2")
         #expect(old.way("192.0.2.255", dev: 3) == "broadcast 192.0.2.255/32 link dev 2")

@@ -22,7 +22,7 @@ struct SnapshotRuleTests {
         return host
     }
 
-    // MARK: Selectors that no plain question meets
+    // MARK: Selectors that no plain query meets
 
     @Test(
         arguments: [
@@ -31,7 +31,7 @@ struct SnapshotRuleTests {
             { $0.outputInterface = "eth0" }, { $0.outputInterface = "gone" }, { $0.isL3MDev = true },
             { $0.mark = Masked(1) },
         ] as [@Sendable (inout Rule) -> Void])
-    func `a plain question has none of these, and is taken by their opposite`(
+    func `a plain query has none of these, and is taken by their opposite`(
         selector: @Sendable (inout Rule) -> Void
     ) {
         let host = Self.host(selector)
@@ -109,7 +109,7 @@ struct SnapshotRuleTests {
         let host = Self.host(
             { if $0.family == .v4 { rule(&$0) } else { $0.action = .nop } }, group,
             address("192.0.2.9", dev: 2, .secondary), address("192.0.2.2", dev: 2))
-        // A bound question that a rule refuses has no entry.
+        // A bound query that a rule refuses has no entry.
         #expect(host.way("224.0.1.1", dev: 2) == "errno 113")
         #expect(host.way("224.0.1.1") == "multicast 224.0.0.0/4 link dev 2")
         // An interface without an address takes that of another one.

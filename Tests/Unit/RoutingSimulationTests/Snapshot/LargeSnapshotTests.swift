@@ -53,7 +53,7 @@ struct LargeSnapshotTests {
         let count: UInt32 = 50_000
         for number in (1...count).reversed() {
             var rule = Rule(family: .v4, priority: 100 + number, action: .prohibit)
-            // An interface's name, a jump to a rule that is not there, and a mark that no plain question has.
+            // An interface's name, a jump to a rule that is not there, and a mark that no plain query has.
             switch number % 3 {
             case 0: rule.outputInterface = "eth1"
             case 1: rule.action = .goto(priority: 90_000)

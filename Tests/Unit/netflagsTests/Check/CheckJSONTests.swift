@@ -28,7 +28,7 @@ struct CheckJSONTests {
         #expect(json["error"] == .null)
     }
 
-    @Test func `a question that could not be answered has the same keys, and an error`() throws {
+    @Test func `a query that could not be answered has the same keys, and an error`() throws {
         let result = try NetflagsProcess.run("--json", "-", input: "nosuch/8\n")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(result.status == 2)

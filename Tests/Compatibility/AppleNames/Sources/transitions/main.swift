@@ -62,10 +62,10 @@ let watchers5 = try AppleCode5.startWatchers { journal.note("5 \($0)", $1) }
 let watchers6 = try AppleCode6.startWatchers { journal.note("6 \($0)", $1) }
 names = watchers5.map { "5 \($0.name)" } + watchers6.map { "6 \($0.name)" }
 expect("at the start", [false])
-print("questions: \(AppleCode5.isConnectedToNetwork()) \(AppleCode6.isConnectedByMemberwiseAddress())")
+print("queries: \(AppleCode5.isConnectedToNetwork()) \(AppleCode6.isConnectedByMemberwiseAddress())")
 ip("route add default via 192.0.2.1")
 expect("the default route comes", [false, true])
-print("questions: \(AppleCode5.isConnectedToNetwork()) \(AppleCode6.isConnectedByMemberwiseAddress())")
+print("queries: \(AppleCode5.isConnectedToNetwork()) \(AppleCode6.isConnectedByMemberwiseAddress())")
 print("local network: \(AppleCode5.isOnLocalNetwork()) \(AppleCode6.isOnLocalNetwork())")
 print("an error: \(AppleCode6.isReachable(host: "").error ?? "none")")
 ip("route del default")

@@ -18,9 +18,9 @@ struct TransitionTests {
             String(decoding: output, as: UTF8.self) == """
                 localhost without a network: true
                 at the start: 18 watchers received ["offline"]
-                questions: false false
+                queries: false false
                 the default route comes: 18 watchers received ["offline", "online"]
-                questions: true true
+                queries: true true
                 local network: true true
                 an error: Invalid argument
                 it goes: 18 watchers received ["offline", "online", "offline"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One-off questions as many posts write them. Nothing but SystemConfiguration is imported: it brings the rest.
+// One-off queries as many posts write them. Nothing but SystemConfiguration is imported: it brings the rest.
 
 import SystemConfiguration
 

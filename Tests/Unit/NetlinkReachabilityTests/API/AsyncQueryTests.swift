@@ -9,8 +9,8 @@ import Testing
 
 @testable import NetlinkReachability
 
-/// The asynchronous forms of questions, and resolvers of the program's own.
-struct AsyncQuestionTests {
+/// The asynchronous forms of queries, and resolvers of the program's own.
+struct AsyncQueryTests {
     /// A resolver that returns when it is released.
     private final class HangingResolver: Sendable {
         private let release = DispatchSemaphore(value: 0)
@@ -90,9 +90,8 @@ struct AsyncQuestionTests {
         #expect(flags == .reachable)
     }
 
-    /// Each question had a thread of its own: 20,000 tasks had 11,000.
-    @Test(.timeLimit(.minutes(10))) func `any number of questions about names takes 64 threads`() async throws
-    {
+    /// Each query had a thread of its own: 20,000 tasks had 11,000.
+    @Test(.timeLimit(.minutes(10))) func `any number of queries about names takes 64 threads`() async throws {
         let hanging = HangingResolver()
         let resolver = hanging.blocking
         let handle = try NetworkReachability(
@@ -101,7 +100,7 @@ struct AsyncQuestionTests {
         let flags = try await withThrowingTaskGroup(of: ReachabilityFlags.self) { group in
             for _ in 0..<count { group.addTask { try await handle.flags() } }
             // All tasks have asked, so none holds a thread of the concurrency runtime while it waits.
-            try await eventually("all but 64 questions wait") {
+            try await eventually("all but 64 queries wait") {
                 resolver.threads.waitingCount == count - LookupThreads.limit
             }
             #expect(resolver.threads.runningCount == LookupThreads.limit)
@@ -112,22 +111,22 @@ struct AsyncQuestionTests {
         #expect(hanging.mostAtOnce <= LookupThreads.limit)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a cancelled question no longer waits for a thread`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a cancelled query no longer waits for a thread`() async throws {
         let hanging = HangingResolver()
         let resolver = hanging.blocking
         let handle = try NetworkReachability(
             host: "host.example", source: source(resolver))
         let tasks = (0...LookupThreads.limit).map { _ in Task { try await handle.flags() } }
-        try await eventually("one question waits") { resolver.threads.waitingCount == 1 }
+        try await eventually("one query waits") { resolver.threads.waitingCount == 1 }
         for task in tasks { task.cancel() }
         for task in tasks { _ = await task.result }
-        try await eventually("no question waits") { resolver.threads.waitingCount == 0 }
+        try await eventually("no query waits") { resolver.threads.waitingCount == 0 }
         hanging.releaseCalls(tasks.count)
         try await eventually("all calls have returned") { resolver.threads.runningCount == 0 }
         #expect(hanging.callCount == LookupThreads.limit)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a cancelled question throws at once, while its resolver hangs`()
+    @Test(.timeLimit(.minutes(10))) func `a cancelled query throws at once, while its resolver hangs`()
         async throws
     {
         let resolver = HangingResolver()

@@ -3,10 +3,10 @@
 internal import Glibc
 internal import NetlinkReachability
 
-/// Questions to the library, through handles that are kept.
-struct Questions {
+/// Queries to the library, through handles that are kept.
+struct Queries {
     private var handles: [[String]: NetworkReachability] = [:]
-    /// Whether the next question goes together with others before it is asked alone.
+    /// Whether the next query goes together with others before it is asked alone.
     private var asksTogetherFirst = false
 
     /// Asks about a target: `host NAME`, `pair LOCAL REMOTE`, `sockaddr ADDRESS ZONE` or `default`, then
@@ -50,7 +50,7 @@ struct Questions {
 
     // MARK: Handles
 
-    /// Creates the handle of a question.
+    /// Creates the handle of a query.
     static func handle(_ fields: [String], source: NetworkSource = .kernel) throws -> NetworkReachability {
         let words = fields.filter { !$0.contains("=") }
         let options = try options(fields.filter { $0.contains("=") })
@@ -68,7 +68,7 @@ struct Questions {
         case ("sockaddr", 3):
             return try handle(socketAddress: words[1], zone: words[2], options: options)
         default:
-            throw Probe.Failure("no such question: \(fields)")
+            throw Probe.Failure("no such query: \(fields)")
         }
     }
 
