@@ -301,8 +301,8 @@ extension EvaluationBatch {
         _ packets: InnerPackets
     ) -> Judgement {
         ReachabilityRules.judge(answer, of: candidate, query) {
-            batch.carriers.isEmpty
-                ? interfaces.traits(ofInterface: $0, packets.detail) : traits(ofInterface: $0, packets)
+            interfaces.haveTunnels
+                ? traits(ofInterface: $0, packets) : interfaces.traits(ofInterface: $0, packets.detail)
         }
     }
 
