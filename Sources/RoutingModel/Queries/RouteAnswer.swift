@@ -65,6 +65,9 @@ package struct RouteMatch: Hashable, Sendable {
     /// Whether it is unknown which nexthop all packets to the destination take: the kernel selects a source address by
     /// a hash, and rules or routes that compare the source lead each to another nexthop.
     package var takesOneNexthop = false
+    /// Whether a packet that is bound to the interface of one nexthop can take each: the kernel chooses among those of
+    /// an IPv6 nexthop object by its hash alone (`fib6_select_path`).
+    package var ignoresBinding = false
     /// How long an IPv6 route still lives, in 1/100 s; `nil` for one without a lifetime.
     package var lifetime: Int32?
     /// The source address that the packet gets: the unspecified address if no address of the host can be, `nil` where
@@ -95,6 +98,7 @@ package struct RouteMatch: Hashable, Sendable {
     package init(_ entry: Route) {
         self.init(entry.type, entry.nexthops)
         lifetime = entry.expires
+        ignoresBinding = entry.ignoresBinding
         self.entry = entry
     }
 
@@ -135,21 +139,22 @@ extension RouteAnswer {
         }
     }
 
-    /// Whether every nexthop that a packet bound to an interface can take uses that interface.
+    /// Whether a route takes a packet that is bound to an interface: one of its nexthops uses it.
     package func leaves(through index: UInt32) -> Bool {
-        let nexthops = bound(toInterface: index).nexthops
-        return !nexthops.isEmpty && nexthops.allSatisfy { $0.interfaceIndex == index }
+        nexthops.contains { $0.interfaceIndex == index }
     }
 
     /// The answer as a packet sees it that is bound to an interface.
     ///
-    /// A multipath entry comes with all its nexthops, but such a packet takes none through another interface.
-    /// Where no nexthop uses the interface, as with a VRF, the answer stays as it is.
+    /// A multipath entry comes with all its nexthops, but such a packet takes none through another interface, unless
+    /// they are those of an IPv6 nexthop object. Where no nexthop uses the interface, as with a VRF, the answer stays
+    /// as it is.
     ///
     /// - Parameter index: The interface; 0 for none.
-    /// - Returns: The answer without the nexthops of other interfaces.
+    /// - Returns: The answer without the nexthops that the packet does not take.
     package func bound(toInterface index: UInt32) -> RouteAnswer {
-        guard index != 0, case .taken(let match) = self, match.hasSeveralNexthops else { return self }
+        guard index != 0, case .taken(let match) = self, match.hasSeveralNexthops, !match.ignoresBinding
+        else { return self }
         let nexthops = match.nexthops.filter { $0.interfaceIndex == index }
         return nexthops.isEmpty ? self : with { $0.nexthops = nexthops }
     }

@@ -71,6 +71,9 @@ package struct Route: Hashable, Sendable {
 }
 
 extension Route {
+    /// Whether its nexthops are those of an IPv6 nexthop object: see ``RouteMatch/ignoresBinding``.
+    package var ignoresBinding: Bool { nexthopID != 0 && destination.address.family == .v6 }
+
     /// Whether it is an exception that the kernel keeps for one destination.
     package var isCloned: Bool { flags & Self.clonedFlag != 0 }
 

@@ -62,7 +62,8 @@ extension SnapshotRouting: RoutingSource {
                 try sourceAddresses(for: query, after: answer)
             }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
-        let bound = live.filter { $0.interfaceIndex == query.outputInterface }.prefix(1)
+        let bound = live.filter { $0.interfaceIndex == query.outputInterface && !route.ignoresBinding }
+            .prefix(1)
         route.nexthops = Array(!bound.isEmpty ? bound : live.isEmpty ? route.nexthops.prefix(1) : live[...])
         for index in route.nexthops.indices where ignoresGateway(route.nexthops[index]) {
             route.nexthops[index].gateway = nil

@@ -49,6 +49,27 @@ struct NexthopObjectTests {
         try host.expect("2001:db8:e::1", .routed, "gateway", gateway: "2001:db8::254")
     }
 
+    /// The kernel chooses by the hash of the packet, whatever interface the socket is bound to.
+    @Test(.needs(.veth, .nexthops), arguments: [true, false])
+    func `a socket that is bound to one interface of an IPv6 group sends through the others, too`(
+        compatible: Bool
+    ) throws {
+        let host = try host(compatible: compatible)
+        var taken: Set<String> = []
+        for number in 1...40 {
+            let target = "2001:db8:e::\(number)"
+            let words = try host.ip("-6 route get \(target) oif w1").split(separator: " ")
+            let device = try #require(words.firstIndex(of: "dev"))
+            taken.insert(String(words[device + 1]))
+            let answer = try host.ask(.host(target), ["interface=w1"])
+            #expect(answer.flags == .routed && answer.interface == "w0", "\(target): \(answer)")
+        }
+        #expect(taken == ["w0", "w1"])
+        try host.expect(
+            "198.51.101.1", .routed, "gateway", through: "w1", gateway: "203.0.113.254",
+            options: "interface=w1")
+    }
+
     @Test(
         .needs(.veth, .nexthops),
         arguments: [true, false]
