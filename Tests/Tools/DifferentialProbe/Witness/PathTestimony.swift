@@ -99,13 +99,18 @@ enum PathTestimony: String {
     ) throws(ReachabilityError) -> PathTestimony? {
         let nexthops = report.findings.flatMap { $0.route?.nexthops ?? [] }
         var taken: Set<UInt32> = []
+        var isAnyDead = false
         for (query, outcome) in sockets {
             guard let exit = try network.exit(of: query, outcome) else { return nil }
             taken.insert(exit.interface)
             let isWaiting = report.findings.contains {
                 $0.interface?.index == exit.interface && $0.reason.code == .tunnelWaits
             }
-            if try network.isDead(exit.interface) || isWaiting { continue }
+            let isDead = try network.isDead(exit.interface)
+            if isDead || isWaiting {
+                isAnyDead = true
+                continue
+            }
             // A family that is less reachable than the other is not used.
             let isUsed = query.destination.family == .v4 ? path.supportsIPv4 : path.supportsIPv6
             guard isUsed else { continue }
@@ -118,6 +123,9 @@ enum PathTestimony: String {
             }
             if !isListed { return .entry }
         }
+        // Packets take one of several nexthops by a hash, also a dead one that still has its share of them: then the
+        // route of the report's address need not be that of the sockets.
+        if isAnyDead { return nil }
         let deciding = report.findings.first {
             $0.reason == report.reason && $0.interface == report.interface
         }
