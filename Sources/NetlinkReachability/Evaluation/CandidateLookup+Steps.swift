@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
 
 // What follows from the routes of a packet: pure functions, from results to the next step.
@@ -20,7 +19,7 @@ extension CandidateLookup {
         _ lifetime: inout Int32?
     ) -> Step {
         switch result {
-        case .failure(let error): return failure(query, error)
+        case .failure(let error): return .failed(error)
         case .success(let answer):
             lifetime.shorten(to: answer.match?.lifetime)
             guard query.source == nil, selectsSource(query, after: answer) else {
@@ -38,19 +37,11 @@ extension CandidateLookup {
     /// What follows from the only route of a packet, which no source address changes.
     static func step(_ query: RouteQuery, afterOnly result: RoutingResult, _ lifetime: inout Int32?) -> Step {
         switch result {
-        case .failure(let error): return failure(query, error)
+        case .failure(let error): return .failed(error)
         case .success(let answer):
             lifetime.shorten(to: answer.match?.lifetime)
             return .fetchingInterfaces(from: query.source, answer)
         }
-    }
-
-    /// What follows from a query that failed.
-    ///
-    /// The interface that a socket is bound to can be removed before the query.
-    private static func failure(_ query: RouteQuery, _ error: ReachabilityError) -> Step {
-        guard error.number == ENODEV, query.outputInterface != 0 else { return .failed(error) }
-        return .unreachable(InterfaceReference(index: query.outputInterface).absence)
     }
 
     /// Whether the source address that a socket without one selects can change the answer.
@@ -82,7 +73,7 @@ extension CandidateLookup {
         for (source, result) in results {
             var next: (source: IPAddress?, answer: RouteAnswer)
             switch result {
-            case .failure(let error): return failure(query, error)
+            case .failure(let error): return .failed(error)
             // The first rejection says more.
             case .success(let answer): next = isIPv6 && answer.isRejected ? (nil, first) : (source, answer)
             }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import RoutingModel
 
 /// A local address, and the interface that its socket is bound to.
@@ -109,6 +110,11 @@ struct CandidateLookup {
     /// The name of the interface that the socket is bound to.
     var boundInterface: String? { binding?.value.interface }
 
+    /// Notes that the answer can change without a notification, so that it is looked up again after five seconds.
+    mutating func noteSilence() {
+        lifetime.shorten(to: 500)
+    }
+
     /// Adds what the answer depends on.
     func note(in dependencies: inout RouteDependencies) {
         if let local = binding?.value.local { dependencies.addresses.insert(local.address) }
@@ -167,10 +173,10 @@ extension CandidateLookup {
             let entry = localIPv4 == nil ? nil : lookups[next].result
             if entry != nil { next += 1 }
             let route = route(lookups, at: &next)
-            let then =
+            let then = seeingRemoval(
                 isOuter && query.destination.family == .v4
-                ? Self.step(query, afterOnly: route, &lifetime)
-                : Self.step(query, after: route, isDefaultPath: candidate.isDefaultPath, &lifetime)
+                    ? Self.step(query, afterOnly: route, &lifetime)
+                    : Self.step(query, after: route, isDefaultPath: candidate.isDefaultPath, &lifetime))
             guard var binding = binding?.value, let entry else {
                 step = then
                 return
@@ -180,7 +186,7 @@ extension CandidateLookup {
             step = .checkingSource(entry, then: then)
         case .routingFrom(let sources, let first):
             let results = sources.map { ($0, route(lookups, at: &next)) }
-            step = Self.step(query, after: first, results, &lifetime)
+            step = seeingRemoval(Self.step(query, after: first, results, &lifetime))
         case .routingOuter(let destination, let source, let answer):
             do throws(ReachabilityError) {
                 let route = try route(lookups, at: &next).get()
@@ -193,6 +199,16 @@ extension CandidateLookup {
             }
         default: return
         }
+    }
+
+    /// The step, but for one that failed because the interface that the socket is bound to was removed meanwhile: there
+    /// is no such interface then.
+    private func seeingRemoval(_ step: Step) -> Step {
+        guard case .failed(let error) = step, error.number == ENODEV, query.outputInterface != 0 else {
+            return step
+        }
+        let name = boundInterface.map(InterfaceReference.init(name:))
+        return .unreachable((name ?? InterfaceReference(index: query.outputInterface)).absence)
     }
 
     /// The route of a packet, from the results of its two queries.
@@ -251,7 +267,7 @@ extension CandidateLookup {
             switch refusal {
             case .success(nil): next
             case .success(let reason?): .unreachable(reason)
-            case .failure(let error): .failed(error)
+            case .failure(let error): seeingRemoval(.failed(error))
             }
     }
 
@@ -261,7 +277,7 @@ extension CandidateLookup {
         do throws(ReachabilityError) {
             step = Self.step(query, after: first, from: try sources.get())
         } catch {
-            step = .failed(error)
+            step = seeingRemoval(.failed(error))
         }
     }
 

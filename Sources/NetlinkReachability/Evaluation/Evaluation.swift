@@ -164,7 +164,8 @@ package struct Evaluation: Hashable, Sendable {
             let family = candidate?.destination.family.description ?? ""
             return ReachabilityReason(kind, interface, other: isLabelled ? "MPLS" : family)
         case .noPeer:
-            return ReachabilityReason(kind, interface, other: candidate?.destination.description ?? "")
+            let target = candidate.map { $0.isDefaultPath ? "the default path" : "\($0.destination)" }
+            return ReachabilityReason(kind, interface, other: target ?? "")
         case .outerUnreachable:
             return ReachabilityReason(kind, encapsulation, other: basis.value.outerReason?.description ?? "")
         case .gateway:

@@ -10,12 +10,16 @@ extension LookupBatch {
         let known = carriers.count
         for index in firstUnfollowed.lookup..<lookups.count {
             let lookup = lookups[index]
-            lookupCarriers[index] = addCarriers(of: lookup, lookup.packets, depth: 0, interfaces, host)
+            let found = addCarriers(of: lookup, lookup.packets, depth: 0, interfaces, host)
+            lookupCarriers[index] = found.places
+            if found.lacksPeer { lookups[index].noteSilence() }
         }
         for index in firstUnfollowed.carrier..<known where carriers[index].depth < CarrierLookup.depthLimit {
             let carrier = carriers[index]
-            outerCarriers[index] = addCarriers(
+            let found = addCarriers(
                 of: carrier.lookup, carrier.outerPackets, depth: carrier.depth + 1, interfaces, host)
+            outerCarriers[index] = found.places
+            if found.lacksPeer { carriers[index].lookup.noteSilence() }
         }
         firstUnfollowed = (lookups.count, known)
         return carriers.count > known
@@ -23,16 +27,17 @@ extension LookupBatch {
 
     /// Adds the lookups of what carries the tunnels that packets of one lookup take.
     ///
-    /// - Returns: The places of these lookups among all carriers, also of those that were there; `nil` for none.
+    /// - Returns: The places of these lookups among all carriers, also of those that were there, `nil` for none; and
+    ///   whether a WireGuard interface has no peer with an endpoint for the packets, which can change silently.
     private mutating func addCarriers(
         of lookup: CandidateLookup,
         _ packets: InnerPackets,
         depth: Int,
         _ interfaces: borrowing BatchInterfaces,
         _ host: HostListing
-    ) -> [Int]? {
-        guard case .answered(_, let answer) = lookup.step else { return nil }
-        var found: [Int]?
+    ) -> (places: [Int]?, lacksPeer: Bool) {
+        guard case .answered(_, let answer) = lookup.step else { return (nil, false) }
+        var found: (places: [Int]?, lacksPeer: Bool) = (nil, false)
         for (packets, answer) in [
             (packets, answer), (lookup.outerPackets ?? packets, lookup.outer?.value.answer),
         ] {
@@ -40,22 +45,22 @@ extension LookupBatch {
             let nexthops = match.nexthops
             guard nexthops.count <= CarrierLookup.nexthopLimit else { continue }
             for nexthop in nexthops {
-                guard carriers.count < CarrierLookup.limit else { return found }
                 let facts = interfaces.facts(aboutInterface: nexthop.interfaceIndex, lookup.detail)
                 guard let facts, facts.traits.contains(.isTunnel) else { continue }
                 let table = lookup.infersCarriers ? answer.entry?.table : nil
                 let exit = Result { () throws(ReachabilityError) in
                     try host.peerExit(of: facts.link, to: packets.destination)
                 }
+                if case .success(let exit?) = exit, exit.ends == nil { found.lacksPeer = true }
                 let entrance = CarrierLookup.Entrance(
                     tunnel: facts.index, mark: packets.mark, detail: lookup.detail, table: table,
                     endpoint: (try? exit.get())?.ends)
-                if entrances[entrance] == nil {
+                if entrances[entrance] == nil, carriers.count < CarrierLookup.limit {
                     let planned = CarrierLookup.plan(
                         facts.link, under: lookup, packets.mark, answer, exit: exit, depth: depth, host)
                     entrances[entrance] = planned.map { add($0) }
                 }
-                found = (found ?? []) + (entrances[entrance] ?? [])
+                if let places = entrances[entrance] { found.places = (found.places ?? []) + places }
             }
         }
         return found

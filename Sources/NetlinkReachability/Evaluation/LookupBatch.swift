@@ -7,9 +7,9 @@ internal import RoutingModel
 /// What a lookup has to ask again is asked together with that of the others. The facts about the interfaces of the
 /// answers are fetched here too, so that the rules find them.
 struct LookupBatch {
-    private(set) var lookups: [CandidateLookup] = []
+    var lookups: [CandidateLookup] = []
     /// The lookups of what carries the tunnels that the others lead into.
-    private(set) var carriers: [CarrierLookup] = []
+    var carriers: [CarrierLookup] = []
     /// Where each of ``carriers`` is.
     private(set) var carrierIndices: [CarrierLookup.Key: Int] = [:]
     /// The entrances of tunnels that were followed, and the places of what carries the tunnel for each.

@@ -37,7 +37,7 @@ struct KindTraits: OptionSet {
         // The ends of vti and xfrm are in IPsec states, which only a privileged process can read.
         "vti": [.isPointToPoint, .isOpaqueTunnel, .sendsNoLabels], "vti6": [.isOpaqueTunnel, .sendsNoLabels],
         "wireguard": [.isPointToPoint, .isOpaqueTunnel, .hidesState, .sendsNoLabels],
-        "amneziawg": [.isOpaqueTunnel, .sendsNoLabels], "ovpn": .isOpaqueTunnel,
+        "amneziawg": [.isOpaqueTunnel, .sendsNoLabels], "ovpn": [.isOpaqueTunnel, .sendsNoLabels],
         // A tap is a tun with Ethernet framing, and has many peers: its hardware type shows it.
         "tun": .isOpaqueTunnel,
         "wwan": [.isCellular, .hidesState], "rmnet": .isCellular,

@@ -17,7 +17,7 @@ public struct TunnelCarrier: Hashable, Sendable, Codable {
         /// Exact: the route to the remote end, with the interface and the mark of the tunnel (`ip -d link`).
         case remote
         /// Exact: the route to the endpoint of the WireGuard peer that has the destination, with the mark of the
-        /// interface (`wg show`). It takes CAP_NET_ADMIN.
+        /// interface (`wg show`), or that there is no such peer or endpoint. It takes CAP_NET_ADMIN.
         case endpoint
         /// Exact: the outer packets are bound to the interface, and the kernel does not show their destination.
         case link
@@ -33,7 +33,7 @@ public struct TunnelCarrier: Hashable, Sendable, Codable {
 
     /// The tunnel.
     public let tunnel: NetworkInterface
-    /// The interface that carries it; `nil` if it is not known, and if there is no route.
+    /// The interface that carries it; `nil` if it is not known, and if there is no route, peer or endpoint.
     public package(set) var interface: NetworkInterface?
     /// What the carrier is known from.
     public let evidence: Evidence

@@ -490,6 +490,25 @@ struct CarrierTests {
             lines.withLock(\.self) == ["flags of 10.7.0.7: \(carried) (no change, after a notification)"])
     }
 
+    /// WireGuard sends no notification of its peers.
+    @Test func `a target without a peer is evaluated again after five seconds`() async throws {
+        try addWires()
+        network.tunnel(4, "wg0")
+        try route("10.0.0.0/8", 4)
+        setPeers(4) { _ in }
+        let values = Locked<[ReachabilityFlags]>([])
+        let query = NetworkQuery.flags(of: .address("10.7.0.1"))
+        let observation = try network.source.observe(query, on: .onMonitorThread) { result in
+            if let flags = try? result.get() { values.withLock { $0.append(flags) } }
+        }
+        await network.source.monitor.settle()
+        setPeers(4) { $0.allow("10.7.0.0/16", ends("203.0.113.9", mark: 0)) }
+        network.clock.advance(by: .seconds(6))
+        await network.source.monitor.settle()
+        observation.cancel()
+        #expect(values.withLock(\.self) == [[], [.reachable, .transientConnection]])
+    }
+
     /// All that carries a tunnel counts, also the tunnel around it.
     @Test func `an answer depends on the routes of the tunnels around its own`() throws {
         try addWireGuard()

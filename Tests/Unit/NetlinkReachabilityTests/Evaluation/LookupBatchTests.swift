@@ -97,7 +97,23 @@ struct LookupBatchTests {
         options.interface = "eth0"
         let report = try reachability(.address(address), network, options: options).blockingReport()
         #expect(report.flags.isEmpty)
-        #expect(report.reason == ReachabilityReason(.noInterface, other: "2"))
+        #expect(report.reason == ReachabilityReason(.noInterface, "eth0"))
+    }
+
+    /// The address of the interface goes with it: whether a socket can have it cannot be asked about either.
+    @Test func `a socket with a source address reaches nothing through an interface that was removed`() throws
+    {
+        let (address, local) = (IPAddress(198, 51, 100, 1), IPAddress(192, 0, 2, 2))
+        let network = network {
+            let gone = ReachabilityError(
+                operation: "ask for a route", number: ENODEV, message: "No such device")
+            $0.answers = [address: [.error(gone)], local: [.error(gone)]]
+        }
+        var options = ReachabilityOptions()
+        (options.interface, options.sourceAddress) = ("eth0", local)
+        let report = try reachability(.address(address), network, options: options).blockingReport()
+        #expect(report.flags.isEmpty)
+        #expect(report.reason == ReachabilityReason(.noInterface, "eth0"))
     }
 
     @Test func `the facts that come with the last answers count`() throws {

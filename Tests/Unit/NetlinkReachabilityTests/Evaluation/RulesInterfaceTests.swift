@@ -112,9 +112,9 @@ struct RulesInterfaceTests {
         #expect(reason(.carrying([]).with { $0.flags.remove(.up) }).kind == .interfaceDown)
     }
 
-    /// `wg_xmit`, `vti_tunnel_xmit`, `vti6_tnl_xmit` and `xfrmi_xmit` send IPv4 and IPv6.
-    @Test(arguments: ["wireguard", "vti", "vti6", "xfrm"]) func `some tunnels drop labels alone`(kind: String)
-    {
+    /// `wg_xmit`, `ovpn_net_xmit`, `vti_tunnel_xmit`, `vti6_tnl_xmit` and `xfrmi_xmit` send IPv4 and IPv6.
+    @Test(arguments: ["wireguard", "amneziawg", "ovpn", "vti", "vti6", "xfrm"])
+    func `some tunnels drop labels alone`(kind: String) {
         let facts = InterfaceFacts(link: Link(index: 6, name: "t", kind: kind))
         #expect(facts.traits.intersection([.dropsIPv4, .dropsIPv6, .dropsLabels]) == .dropsLabels)
     }
