@@ -63,6 +63,8 @@ extension NetworkFacts {
     }
 }
 
+// MARK: - Reports
+
 extension EvaluationBatch {
     /// Makes the report on a target that was added.
     mutating func report(
