@@ -168,7 +168,7 @@ struct TimelineCommand: TargetListCommand {
             try OutputFile.write(&buffer, to: svg, replacing: TimelinePicture.beginning)
         }
         for lane in timeline.lanes {
-            if let mistake = lane.mistake { printError("\(lane.target): \(mistake)") }
+            if let mistake = mistake(lane) { printError("\(lane.target): \(mistake)") }
         }
         switch format {
         case .text where svg == "-": break
@@ -181,7 +181,7 @@ struct TimelineCommand: TargetListCommand {
             }
         case .openmetrics: try TimelineHistory(timeline, host: host).write(Output.standard.deliver)
         }
-        return timeline.lanes.reduce(.success) { $0.worse(Self.status($1.intervals[...], of: $1)) }
+        return timeline.lanes.reduce(.success) { $0.worse(status($1.intervals[...], of: $1)) }
     }
 
     private func writeText(_ timeline: Timeline) throws {
@@ -208,7 +208,7 @@ struct TimelineCommand: TargetListCommand {
                 for interval in written {
                     interval.writeJSON(host: host, target: lane.target, to: &buffer)
                 }
-                status = status.worse(Self.status(written, of: lane))
+                status = status.worse(self.status(written, of: lane))
             }
         }
         return status
@@ -227,12 +227,19 @@ struct TimelineCommand: TargetListCommand {
         if let cursorFile, cursor != before { try cursor.write(to: cursorFile) }
     }
 
+    /// What is wrong with the name of an interface; `nil` where only a part of the recording is shown, as the rest can
+    /// have the interface.
+    private func mistake(_ lane: Timeline.Lane) -> String? {
+        from == nil && to == nil ? lane.mistake : nil
+    }
+
     /// The worst state of intervals of a lane that are recorded.
-    private static func status(
+    private func status(
         _ intervals: some Sequence<Timeline.Interval>, of lane: Timeline.Lane
     ) -> ExitStatus {
-        intervals.compactMap(\.answer).reduce(.success) { status, answer in
-            status.worse(ExitStatus(isReachable: lane.mistake == nil ? answer.isReachable : nil))
+        let isMistyped = mistake(lane) != nil
+        return intervals.compactMap(\.answer).reduce(.success) { status, answer in
+            status.worse(ExitStatus(isReachable: isMistyped ? nil : answer.isReachable))
         }
     }
 }

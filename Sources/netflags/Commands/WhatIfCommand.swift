@@ -184,7 +184,7 @@ struct WhatIf: NetflagsCommand {
             var rows = ByteBuffer()
             let status = comparison.forEachDifference(queries) { found in
                 format.write(found, to: &rows)
-                found.printMistake()
+                found.printMistake(of: instant.operand)
             }
             if status != .success, !json { comparison.writeEffects(to: &buffer) }
             buffer.append(bytes: rows.bytes)

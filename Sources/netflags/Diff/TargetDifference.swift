@@ -53,9 +53,11 @@ struct TargetDifference {
     var mistake: String? { old.mistake == nil ? nil : new.mistake }
 
     /// Prints what is wrong on standard error too: not where the reader sees it in the lines.
-    func printMistake() {
+    ///
+    /// - Parameter recording: The recording of the states; `nil` for the only one.
+    func printMistake(of recording: String? = nil) {
         guard let mistake, !Output.standard.isTerminal else { return }
-        printError("\(query.text): \(mistake)")
+        printError("\(recording.map { "\($0): " } ?? "")\(query.text): \(mistake)")
     }
 }
 

@@ -36,7 +36,7 @@ struct RecordingList {
                 advice: [
                     ENOTDIR: "give a directory with one recording a host, or --replay for one recording",
                     ENOENT: "give one that exists, with one recording a host",
-                    EACCES: "run the command as its owner, or as root",
+                    EACCES: "make it readable for this user",
                 ])
         }
         guard !names.contains(where: { RecordingDirectory.number($0) != nil }) else {

@@ -136,7 +136,7 @@ struct LineFile {
                 "read \(path)", errno,
                 advice: [
                     ENOENT: "give one that exists, with \(lines)",
-                    EACCES: "run the command as its owner, or as root",
+                    EACCES: "make it readable for this user",
                 ])
         }
         defer {

@@ -54,7 +54,7 @@ struct Timeline: Hashable {
         /// The starts of the host that are known, in order.
         var boots: [Recording.Boot] { intervals.flatMap { [$0.boot, $0.nextBoot].compactMap(\.self) } }
 
-        /// What is wrong with the name of an interface that the recording never has; `nil` for other answers.
+        /// What is wrong with the name of an interface that exists in no interval; `nil` for other answers.
         var mistake: String? {
             let answers = intervals.compactMap(\.answer)
             return answers.allSatisfy { $0.mistake != nil } ? answers.first?.mistake : nil

@@ -116,7 +116,7 @@ struct CarrierTests {
     /// The wires that send what is sent through the tunnel.
     func senders(_ host: TestNamespace) throws -> Set<String> {
         let before = try sent(by: host)
-        // The namespace has no server: whether the data leaves is the query.
+        // The namespace has no server: what counts is whether the data leaves.
         _ = try host.command(["exchange"])
         let after = try sent(by: host)
         #expect(before.count == Self.wires.count)

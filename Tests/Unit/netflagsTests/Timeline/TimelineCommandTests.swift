@@ -148,6 +148,14 @@ struct TimelineCommandTests {
         #expect(!result.output.isEmpty)
     }
 
+    @Test func `a part of a recording does not show that an interface is mistyped`() throws {
+        let result = try NetflagsProcess.run(
+            "timeline", "--json", "--interface", "eth9", "--from", "2000-01-01T00:00:00Z", Night.path,
+            "default")
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(result.errors.isEmpty)
+    }
+
     @Test func `an interface that a recording has for some of its time is none`() throws {
         let result = try NetflagsProcess.run(
             "timeline", "--json", "--interface", "eth1", Night.path, "default")
