@@ -18,6 +18,8 @@ private final class BatchRecorder: RoutingSource {
     let interfaces = Locked(0)
     /// The errno of every query from now on; 0 for none.
     let failure = Locked<Int32>(0)
+    /// The number of an address whose queries time out; `nil` for none.
+    let late = Locked<UInt64?>(nil)
 
     func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
         let asked = lookups[first...].map(\.query.destination)
@@ -29,7 +31,8 @@ private final class BatchRecorder: RoutingSource {
     }
 
     private func answer(_ number: UInt64) throws(ReachabilityError) -> RouteAnswer {
-        let failure = number == 0x0a00_0005 ? EIO : failure.withLock { $0 }
+        let isLate = number == late.withLock(\.self)
+        let failure = isLate ? ETIMEDOUT : number == 0x0a00_0005 ? EIO : failure.withLock { $0 }
         if failure != 0 { throw ReachabilityError(operation: "ask for a route", number: failure) }
         guard number.isMultiple(of: 2) else { return .rejected(.noRoute) }
         var match = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2)])
@@ -63,11 +66,13 @@ struct MonitorBatchTests {
         )
     }
 
+    private let clock = ManualClock()
+
     private func source() -> NetworkSource {
         NetworkSource(
             routing: routing,
             resolver: ScriptedResolver(),
-            clock: ManualMonitorClock(ManualClock()),
+            clock: ManualMonitorClock(clock),
             changes: { [feeds] () throws(ReachabilityError) in try feeds.open() }
         )
     }
@@ -106,6 +111,29 @@ struct MonitorBatchTests {
         feeds.notify([.rule])
         await source.monitor.settle()
         #expect(routing.batches.withLock { $0.map { Set($0).count } } == [EvaluationBatch.limit])
+        observation.cancel()
+    }
+
+    @Test func `the targets from a late one on are asked about again, and those before it are not`()
+        async throws
+    {
+        let source = source()
+        let observation = try await observation(source)
+        routing.late.withLock { $0 = 0x0a00_0100 }
+        feeds.notify([.rule])
+        await source.monitor.settle()
+        let late = Self.address(0x100)
+        let batch = try #require(routing.batches.withLock(\.last))
+        let place = try #require(batch.firstIndex(of: late))
+        routing.late.withLock { $0 = nil }
+        routing.batches.withLock { $0 = [] }
+        clock.advance(by: .seconds(2))
+        await source.monitor.settle()
+        let again = Set(routing.batches.withLock { $0.joined() })
+        #expect(again.isSuperset(of: batch[place...]))
+        // The lifetimes of the routes to lower numbers are over.
+        let before = batch[..<place].filter { $0.low > 0x0a00_0120 }
+        #expect(!before.isEmpty && again.isDisjoint(with: before))
         observation.cancel()
     }
 
