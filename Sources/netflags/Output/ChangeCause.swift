@@ -8,7 +8,7 @@ import RoutingSimulation
 /// An event that changed the answer of a target, or a statement about the recording.
 struct ChangeCause: Hashable {
     /// What kind of thing changed.
-    enum Symbol: Comparable, CaseIterable {
+    enum Symbol: Comparable {
         case link, address, route, rule, other, recording
     }
 
@@ -23,8 +23,15 @@ struct ChangeCause: Hashable {
 
 extension ChangeCause {
     init(_ event: Recording.Event) {
-        let symbol = Symbol.allCases.first { "\($0)" == event.noun }
-        self.init(time: event.time, text: event.description, symbol: symbol ?? .other, event: event)
+        let symbol: Symbol =
+            switch event.subject {
+            case .interface: .link
+            case .address: .address
+            case .route: .route
+            case .rule: .rule
+            case .nexthop, .settings: .other
+            }
+        self.init(time: event.time, text: event.description, symbol: symbol, event: event)
     }
 }
 
@@ -64,7 +71,7 @@ extension ByteBuffer {
 
 extension ChangeCause {
     /// What has become of the subject, or what is stated about the recording.
-    fileprivate var change: String? { event?.word ?? mark.map(caseName) }
+    fileprivate var change: String? { event?.word ?? mark?.word }
 
     /// The subject and the change in one word, such as `routeRemoved`.
     fileprivate var code: String? {
@@ -74,7 +81,14 @@ extension ChangeCause {
 
 extension Recording.Event {
     fileprivate var noun: String {
-        if case .interface = subject { "link" } else { caseName(of: subject) }
+        switch subject {
+        case .interface: "link"
+        case .address: "address"
+        case .route: "route"
+        case .rule: "rule"
+        case .nexthop: "nexthop"
+        case .settings: "settings"
+        }
     }
 
     fileprivate var word: String {
@@ -116,5 +130,19 @@ extension Rule {
     }
 }
 
-/// The name of a case of an enumeration, without its values.
-private func caseName(of value: some Any) -> String { String("\(value)".prefix { $0 != "(" }) }
+extension Recording.Mark.Kind {
+    /// The word in JSON.
+    fileprivate var word: String {
+        switch self {
+        case .overrun: "overrun"
+        case .suspended: "suspended"
+        case .unwritten: "unwritten"
+        case .interrupted: "interrupted"
+        case .ended: "ended"
+        case .cut: "cut"
+        case .damaged: "damaged"
+        case .clockSet: "clockSet"
+        case .clockBehind: "clockBehind"
+        }
+    }
+}
