@@ -165,7 +165,7 @@ extension RouteMatch {
             self.init(type, Route.nexthops(of: route))
         }
         dependsOnSource = query.dependsOnSource(type, origin: route.protocol)
-        ignoresBinding = route.nexthop_id != 0 && Int32(route.family) == AF_INET6
+        ignoresBinding = Route.ignoresBinding(route.nexthop_id, query.destination.family)
         if route.has_lifetime, route.expires != 0 { lifetime = route.expires }
         if query.selectsNexthop {
             // All zero where the kernel names none, which it leaves out also if the query has it.

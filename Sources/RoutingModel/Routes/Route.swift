@@ -72,7 +72,12 @@ package struct Route: Hashable, Sendable {
 
 extension Route {
     /// Whether its nexthops are those of an IPv6 nexthop object: see ``RouteMatch/ignoresBinding``.
-    package var ignoresBinding: Bool { nexthopID != 0 && destination.address.family == .v6 }
+    package var ignoresBinding: Bool { Self.ignoresBinding(nexthopID, destination.address.family) }
+
+    /// The same for a route of a family with the number of its nexthop object, 0 for none.
+    package static func ignoresBinding(_ nexthopID: UInt32, _ family: IPAddress.Family) -> Bool {
+        nexthopID != 0 && family == .v6
+    }
 
     /// Whether it is an exception that the kernel keeps for one destination.
     package var isCloned: Bool { flags & Self.clonedFlag != 0 }

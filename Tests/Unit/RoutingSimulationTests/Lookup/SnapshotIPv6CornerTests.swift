@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
 import Fakes
 import RoutingModel
 import RoutingSimulation
@@ -148,6 +149,27 @@ struct SnapshotIPv6CornerTests {
         )
         #expect(host.way("2001:db8:f::1") == "errno 22")
         #expect(host.way("2001:db8:f::1", dev: 3) == "errno 22")
+    }
+
+    /// A connection in a recording had the nexthop of its interface alone, which the kernel does not choose by that.
+    @Test func `a bound packet takes each nexthop of an object, and one of a multipath route`() throws {
+        let exits = [
+            Nexthop(interfaceIndex: 2, gateway: "fe80::1"),
+            Nexthop(interfaceIndex: 3, gateway: "fe80::9"),
+        ]
+        let host = makeHost(
+            .nexthop(NexthopObject(id: 1, kind: .single(exits[0]))),
+            .nexthop(NexthopObject(id: 2, kind: .single(exits[1]))),
+            .nexthop(NexthopObject(id: 10, kind: .group([.init(id: 1), .init(id: 2)]))),
+            .route("2001:db8:e::/48", nexthops: []) { $0.nexthopID = 10 },
+            .route("2001:db8:f::/48", nexthops: exits)
+        )
+        func interfaces(_ destination: IPAddress) throws -> [UInt32] {
+            let query = RouteQuery(destination: destination, outputInterface: 3)
+            return try SnapshotRouting(host).answer(to: query.forPacket).nexthops.map(\.interfaceIndex)
+        }
+        #expect(try interfaces("2001:db8:e::1") == [2, 3])
+        #expect(try interfaces("2001:db8:f::1") == [3])
     }
 
     @Test func `a lifetime that is over ends a route, unless a router may have prolonged it`() {
