@@ -509,6 +509,22 @@ struct CarrierTests {
         #expect(values.withLock(\.self) == [[], [.reachable, .transientConnection]])
     }
 
+    /// Five seconds, in 1/100 s.
+    @Test func `a target is evaluated again also if the tunnel around its own has no peer`() throws {
+        try addWireGuard()
+        tunnel(5, "gre5", to: "10.7.1.1")
+        try route("10.5.0.0/16", 5, table: 51_820)
+        for (change, lifetime) in [
+            ({ _ in }, 500), ({ $0.allow("10.7.0.0/16", self.ends("203.0.113.9")) }, nil),
+        ] as [((inout WireGuardPeers) -> Void, Int32?)] {
+            setPeers(4, change)
+            var batch = EvaluationBatch(network.source.facts)
+            batch.add(.address("10.5.1.1"), ReachabilityOptions(), .flags)
+            batch.run()
+            #expect(batch.dependencies(of: 0..<1).lifetime == lifetime)
+        }
+    }
+
     /// All that carries a tunnel counts, also the tunnel around it.
     @Test func `an answer depends on the routes of the tunnels around its own`() throws {
         try addWireGuard()
