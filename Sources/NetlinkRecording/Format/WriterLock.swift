@@ -4,8 +4,8 @@ internal import Glibc
 
 /// The locks that show readers whether a recorder is writing to a file, and whether the file has all that it received.
 ///
-/// They are two of fcntl(2) for the open file (F_OFD_SETLK), and end when the recorder closes the file or is killed. A
-/// reader tests them and takes none, so that it never keeps a recorder from its file.
+/// They are two of fcntl(2) for the open file (F_OFD_SETLK), and end when the recorder ends them or is killed. A reader
+/// tests them and takes none, so that it never keeps a recorder from its file.
 enum WriterLock {
     /// What a reader finds.
     struct State: Hashable, Sendable {
@@ -27,6 +27,15 @@ enum WriterLock {
         set(isCurrent ? F_WRLCK : F_UNLCK, at: 1, of: descriptor)
     }
 
+    /// Ends the locks and closes the file.
+    ///
+    /// Closing alone is not enough: a child process that another thread has just started has the file open until it
+    /// executes its program.
+    static func end(closing descriptor: Int32) {
+        set(F_UNLCK, at: 0, length: 2, of: descriptor)
+        close(descriptor)
+    }
+
     /// What a recorder says of a file, which is closed; nothing of one that could not be opened.
     static func state(closing descriptor: Int32?) -> State {
         guard let descriptor, descriptor >= 0 else { return State() }
@@ -37,17 +46,17 @@ enum WriterLock {
     /// F_OFD_GETLK and F_OFD_SETLK of `fcntl.h`, which the Glibc module does not import.
     private static let (getLock, setLock): (Int32, Int32) = (36, 37)
 
-    private static func set(_ type: Int32, at place: off_t, of descriptor: Int32) {
-        var lock = byte(type, place)
+    private static func set(_ type: Int32, at place: off_t, length: off_t = 1, of descriptor: Int32) {
+        var lock = bytes(type, place, length)
         _ = fcntl(descriptor, setLock, &lock)
     }
 
     private static func isTaken(at place: off_t, of descriptor: Int32) -> Bool {
-        var lock = byte(F_RDLCK, place)
+        var lock = bytes(F_RDLCK, place, 1)
         return fcntl(descriptor, getLock, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
     }
 
-    private static func byte(_ type: Int32, _ place: off_t) -> flock {
-        flock(l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: place, l_len: 1, l_pid: 0)
+    private static func bytes(_ type: Int32, _ place: off_t, _ length: off_t) -> flock {
+        flock(l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: place, l_len: length, l_pid: 0)
     }
 }

@@ -66,8 +66,8 @@ package struct RecordingRotation: ~Copyable {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
-        if directory >= 0 { close(directory) }
+        if descriptor >= 0 { WriterLock.end(closing: descriptor) }
+        Self.leave(directory)
     }
 
     /// Whether a file is being written.
@@ -132,14 +132,21 @@ package struct RecordingRotation: ~Copyable {
     /// Opens the directory again, or creates it, after an error.
     mutating func reopen() throws(RecordingError) {
         abandon()
-        if directory >= 0 { close(directory) }
+        Self.leave(directory)
         directory = -1
         try open()
     }
 
+    /// Closes the directory, which is free for another recorder then, though a child process may have it open.
+    private static func leave(_ directory: Int32) {
+        guard directory >= 0 else { return }
+        flock(directory, LOCK_UN)
+        close(directory)
+    }
+
     /// Closes the file after an error.
     mutating func abandon() {
-        if descriptor >= 0 { close(descriptor) }
+        if descriptor >= 0 { WriterLock.end(closing: descriptor) }
         (descriptor, syncDue) = (-1, nil)
     }
 

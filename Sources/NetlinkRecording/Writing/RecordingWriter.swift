@@ -42,7 +42,7 @@ package struct RecordingWriter: ~Copyable {
     }
 
     deinit {
-        if isOwned { close(descriptor) }
+        if isOwned { WriterLock.end(closing: descriptor) }
     }
 
     /// The error of a write to a pipe without a reader.

@@ -4,9 +4,9 @@ internal import Glibc
 
 /// The resources of the process, from /proc.
 package enum ProcessResources {
-    /// What the open descriptors whose target begins so lead to, such as `anon_inode:inotify`.
-    package static func descriptors(beginning prefix: String) -> Int {
-        entries("/proc/self/fd").count { number in
+    /// The open descriptors whose target begins so, such as with `anon_inode:inotify`.
+    package static func descriptors(beginning prefix: String) -> [Int32] {
+        entries("/proc/self/fd").compactMap { Int32($0) }.filter { number in
             var buffer = [CChar](repeating: 0, count: 256)
             let length = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
             guard length > 0 else { return false }

@@ -4,6 +4,7 @@ import Glibc
 internal import NetlinkRoute
 import RoutingModel
 import RoutingSimulation
+import TestSupport
 import Testing
 
 @testable import NetlinkRecording
@@ -240,6 +241,20 @@ struct RecordingRotationTests {
         #expect(error?.reason == .inUse)
         _ = consume rotation
         _ = try self.rotation()
+    }
+
+    // A child process has a copy of each descriptor from its start to the program that it executes.
+    @Test func `a recorder that ended holds nothing, though copies of its descriptors are open`() throws {
+        var first = try rotation()
+        try first.begin(nil, Self.snapshot())
+        let copies = ProcessResources.descriptors(beginning: folder.path).map { dup($0) }
+        defer { for copy in copies { close(copy) } }
+        try #require(copies.count == 2)
+        try first.end()
+        _ = consume first
+        let file = open(folder.path(1), O_RDONLY | O_CLOEXEC)
+        #expect(WriterLock.state(closing: file) == WriterLock.State())
+        _ = try rotation()
     }
 
     // The recorder ended with a trap at each start.

@@ -147,7 +147,7 @@ struct RecordingReplayTests {
 
     @Test func `a directory that is refused does not stay open`() throws {
         #expect(throws: ReachabilityError.self) { try folder.recording.steps() }
-        #expect(ProcessResources.descriptors(beginning: folder.url.path()) == 0)
+        #expect(ProcessResources.descriptors(beginning: folder.url.path()).isEmpty)
     }
 
     @Test func `a pipe is replayed as its file is`() throws {

@@ -21,11 +21,11 @@ struct ResourceTests {
         await #expect(processExitsWith: .success) {
             let source = NetworkSource.kernel
             _ = try await NetworkReachability(target: .defaultPath, source: source).flags()
-            let sockets = ProcessResources.descriptors(beginning: "socket:")
-            let events = ProcessResources.descriptors(beginning: "anon_inode:[eventfd]")
+            let sockets = ProcessResources.descriptors(beginning: "socket:").count
+            let events = ProcessResources.descriptors(beginning: "anon_inode:[eventfd]").count
             try await Self.startAndStop(source)
-            #expect(ProcessResources.descriptors(beginning: "socket:") <= sockets + 1)
-            #expect(ProcessResources.descriptors(beginning: "anon_inode:[eventfd]") <= events + 2)
+            #expect(ProcessResources.descriptors(beginning: "socket:").count <= sockets + 1)
+            #expect(ProcessResources.descriptors(beginning: "anon_inode:[eventfd]").count <= events + 2)
         }
     }
 
@@ -107,15 +107,19 @@ struct ResourceTests {
                 ProcessResources.threads(named: "netlink-monitor") == 1
             }
             #expect(
-                ProcessResources.descriptors(beginning: "anon_inode:inotify") > 0, sourceLocation: location)
+                !ProcessResources.descriptors(beginning: "anon_inode:inotify").isEmpty,
+                sourceLocation: location)
             firstObservation.cancel()
             secondObservation.cancel()
         }
         try await eventually("there is no thread") {
             ProcessResources.threads(named: "netlink-monitor") == 0
         }
-        #expect(ProcessResources.descriptors(beginning: "anon_inode:inotify") == 0, sourceLocation: location)
+        #expect(
+            ProcessResources.descriptors(beginning: "anon_inode:inotify").isEmpty, sourceLocation: location)
         // Dispatch has some, one for each clock.
-        #expect(ProcessResources.descriptors(beginning: "anon_inode:[timerfd]") < 5, sourceLocation: location)
+        #expect(
+            ProcessResources.descriptors(beginning: "anon_inode:[timerfd]").count < 5,
+            sourceLocation: location)
     }
 }
