@@ -44,6 +44,7 @@ struct Probe {
         switch command {
         case "report": return try queries.ask(fields)
         case "run": return try Program(fields).run()
+        case "ip": return try Program.ip(fields).run()
         case "write": try writeFile(fields)
         case "tun", "tap": try openTunnel(fields, framing: command == "tap" ? .ethernet : .none)
         case "set-carrier": try tunnel(fields).setCarrier(fields.last == "1")

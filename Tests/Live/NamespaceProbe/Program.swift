@@ -5,10 +5,20 @@ internal import Glibc
 /// A program that runs where the probe runs, such as `ip`.
 struct Program {
     private let command: [String]
+    private let input: String
 
-    init(_ command: [String]) throws {
+    init(_ command: [String], input: String = "") throws {
         guard !command.isEmpty else { throw Probe.Failure("run PROGRAM ARGUMENT...") }
         self.command = command
+        self.input = input
+    }
+
+    /// One `ip` that runs lines until one fails; the options before a line are those of all.
+    static func ip(_ lines: [String]) throws -> Program {
+        let options = lines.first?.split(separator: " ").prefix { $0.hasPrefix("-") }.map(String.init) ?? []
+        let length = options.reduce(0) { $0 + $1.utf8.count + 1 }
+        let input = lines.map { $0.dropFirst(length) + "\n" }.joined()
+        return try Program(["ip"] + options + ["-batch", "-"], input: input)
     }
 
     /// Runs the program to its end.
@@ -23,7 +33,9 @@ struct Program {
         let child: pid_t
         do {
             defer { close(ends[1]) }
-            child = try spawn(output: ends[1])
+            let file = try inputFile()
+            defer { close(file) }
+            child = try spawn(input: file, output: ends[1])
         }
         let output = Self.readAll(ends[0])
         var status: Int32 = 0
@@ -34,12 +46,26 @@ struct Program {
         return ["\(code)", output]
     }
 
-    private func spawn(output: Int32) throws -> pid_t {
+    /// The program's input, in a file without a name: a pipe would have to be filled while the output is read.
+    ///
+    /// The probe's own input carries the tests' commands, which a child must not read.
+    private func inputFile() throws -> Int32 {
+        guard !input.isEmpty else { return open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        var template = Array("/tmp/netlink-input-XXXXXX".utf8CString)
+        let file = mkstemp(&template)
+        guard file >= 0 else { throw Probe.Failure.system("mkstemp") }
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        unlink(template)
+        let bytes = Array(input.utf8)
+        guard pwrite(file, bytes, bytes.count, 0) == bytes.count else { throw Probe.Failure.system("pwrite") }
+        return file
+    }
+
+    private func spawn(input: Int32, output: Int32) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The probe's input carries the tests' commands: a child must not read it.
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, output, 2)
         // The parent can have blocked signals, and a program that inherits them cannot be terminated.

@@ -138,8 +138,7 @@ struct Stress {
             lines += ["route del default", "route del ::/0"]
         }
         lines += ["link set w1 down", "link set w1 up"]
-        let script = "ip -batch - <<END\n\(lines.joined(separator: "\n"))\nEND\n"
-        let result = try Program(["sh", "-c", script]).run()
+        let result = try Program.ip(lines).run()
         guard result.first == "0" else { throw Probe.Failure("\(result)") }
     }
 
@@ -199,7 +198,7 @@ struct Stress {
 extension Stress {
     /// Not the epoll handles: each listening socket has one, and Dispatch makes one when it is busy.
     private static var openSockets: Int {
-        ProcessResources.descriptors(beginning: "socket:")
+        ProcessResources.descriptors(beginning: "socket:").count
     }
 
     private static var monitorThreads: Int {

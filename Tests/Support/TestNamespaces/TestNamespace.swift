@@ -74,9 +74,13 @@ package final class TestNamespace: Sendable {
     ///
     /// - Returns: Its exit status and its output.
     package func run(_ program: [String]) throws(NamespaceFailure) -> (status: Int, output: String) {
-        let answer = try command(["run"] + program)
+        try result(of: ["run"] + program)
+    }
+
+    private func result(of fields: [String]) throws(NamespaceFailure) -> (status: Int, output: String) {
+        let answer = try command(fields)
         guard answer.count == 2, let status = Int(answer[0]) else {
-            throw NamespaceFailure("\(program): \(answer)")
+            throw NamespaceFailure("\(fields): \(answer)")
         }
         return (status, answer[1])
     }
@@ -92,27 +96,31 @@ package final class TestNamespace: Sendable {
         return result.output
     }
 
-    /// Runs `ip` in the namespace, once for each line.
+    /// Runs lines of `ip` in the namespace, one process for all that have the same options.
     ///
-    /// - Returns: The output of the last one.
-    /// - Throws: When one fails.
+    /// - Returns: The output of the last process.
+    /// - Throws: When a line fails; the rest is not run.
     @discardableResult
     package func ip(_ lines: String...) throws(NamespaceFailure) -> String {
-        var output = ""
-        for line in lines {
-            let result = try run(["ip"] + line.split(separator: " ").map(String.init))
-            guard result.status == 0 else { throw NamespaceFailure("ip \(line): \(result.output)") }
-            output = result.output
-        }
-        return output
+        try ip(lines)
     }
 
-    /// Runs one `ip` for many lines, which is faster than one process for each.
-    ///
-    /// - Throws: When a line fails; the rest is not run.
-    package func batch(_ lines: [String]) throws(NamespaceFailure) {
-        let script = "ip -batch - <<END\n\(lines.joined(separator: "\n"))\nEND\n"
-        try shell(script)
+    /// Runs lines of `ip` in the namespace, one process for all that have the same options.
+    @discardableResult
+    package func ip(_ lines: [String]) throws(NamespaceFailure) -> String {
+        func options(_ line: String) -> [Substring] {
+            Array(line.split(separator: " ").prefix { $0.hasPrefix("-") })
+        }
+        var (output, rest) = ("", lines[...])
+        while let first = rest.first {
+            let part = rest.prefix { options($0) == options(first) }
+            let result = try result(of: ["ip"] + part)
+            guard result.status == 0 else {
+                throw NamespaceFailure("ip \(part.joined(separator: "; ")): \(result.output)")
+            }
+            (output, rest) = (result.output, rest[part.endIndex...])
+        }
+        return output
     }
 
     /// Changes one of the kernel's settings, by its path below /proc/sys.

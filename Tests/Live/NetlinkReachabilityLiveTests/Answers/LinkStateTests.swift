@@ -30,11 +30,11 @@ struct LinkStateTests {
         let host = try TestNamespace.twoWires()
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
         let flood = (0..<2_000).map { "link set w1 mtu \(1_400 + $0 % 2)" }
-        try host.batch(flood)
+        try host.ip(flood)
         try host.setFarEnd(of: "w0", up: false)
         try host.expect("192.0.2.9", .none, "noCarrier", through: "w0")
         try host.setFarEnd(of: "w0", up: true)
-        try host.batch(flood)
+        try host.ip(flood)
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
     }
 

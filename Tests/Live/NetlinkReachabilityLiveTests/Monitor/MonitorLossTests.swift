@@ -24,8 +24,8 @@ struct MonitorLossTests {
 
     /// Fills the buffer with unrelated notifications.
     private func flood(_ host: TestNamespace) throws {
-        try host.batch((0..<200).map { "route add 10.9.\($0).0/24 dev w1" })
-        try host.batch((0..<200).map { "route del 10.9.\($0).0/24 dev w1" })
+        try host.ip((0..<200).map { "route add 10.9.\($0).0/24 dev w1" })
+        try host.ip((0..<200).map { "route del 10.9.\($0).0/24 dev w1" })
     }
 
     @Test func `a change whose notification is lost is detected`() throws {

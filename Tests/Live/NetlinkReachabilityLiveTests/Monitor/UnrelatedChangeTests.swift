@@ -30,7 +30,7 @@ struct UnrelatedChangeTests {
         let count = try #require(Int(try host.command(["bystanders", "192.0.2.2"])[0]))
         func deliveries() throws -> Int { Int(try host.command(["deliveries"])[0]) ?? -1 }
         try host.wait(until: "each has its first value") { try deliveries() >= count }
-        for number in 0..<Rounds.of(1_000) { try host.batch(Self.container(number)) }
+        for number in 0..<Rounds.of(1_000) { try host.ip(Self.container(number)) }
         try host.ip("route del default")
         try host.wait(until: "each has the change") { try deliveries() >= 2 * count }
         // What was on its way to any of them is there now.

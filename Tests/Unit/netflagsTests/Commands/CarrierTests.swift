@@ -80,7 +80,7 @@ struct CarrierTests {
             let near = Self.wires.values.sorted().flatMap { network in
                 [9, 10, 254].map { "\(network).\($0)" }
             }
-            try host.batch(
+            try host.ip(
                 (near + ["10.77.0.9", "10.88.0.9", "10.99.0.9"]).map {
                     "neigh add \($0) lladdr 02:00:00:00:00:01 dev \(name)"
                 })

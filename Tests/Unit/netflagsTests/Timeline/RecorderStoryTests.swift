@@ -176,7 +176,7 @@ private final class RecorderStory {
     func fillDisk() throws {
         try host.shell("dd if=/dev/zero of=\(disk)/filler bs=1k count=4000 2>/dev/null || true")
         for number in 0..<200 where try host.run(["grep", "-q", "recording paused", log]).status != 0 {
-            try host.batch(
+            try host.ip(
                 (0..<100).map { "route \(number % 2 == 0 ? "add" : "del") 10.1.\($0).0/24 dev lo" })
         }
         try wait("grep -q 'recording paused' \(log)")

@@ -30,7 +30,7 @@ struct StormTests {
         try lines.catchUp()
         var memory: [Int] = []
         for round in 1...Self.rounds {
-            for part in storm.commands(Self.commands) { try host.batch(part) }
+            for part in storm.commands(Self.commands) { try host.ip(part) }
             try lines.catchUp()
             #expect(lines.repeats == 0, "round \(round)")
             memory.append(watch.residentBytes)

@@ -159,7 +159,7 @@ struct SpofTests {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.2/24")
         let others = (0..<1_000).map { "addr add 10.1.\($0 / 250).\($0 % 250 + 1)/32 dev w0" }
-        try host.batch(others + ["route add default via 192.0.2.1"])
+        try host.ip(others + ["route add default via 192.0.2.1"])
         let result = try host.run([NetflagsProcess.path, "spof", "198.51.100.1"])
         #expect(result.status == 2)
         let rows = result.output.split(separator: "\n").filter { $0.hasPrefix("  ") }
