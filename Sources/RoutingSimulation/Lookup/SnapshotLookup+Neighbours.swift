@@ -19,7 +19,6 @@ extension SnapshotLookup {
                 continue
             }
             let nexthops = route.type == .unicast ? try nexthops(of: route) : []
-            if !nexthops.isEmpty, nexthops.allSatisfy({ $0.flags.contains(.dead) }) { continue }
             last = (route.tos, route.priority)
             guard route.scope == first.route.scope, let nexthop = nexthops.first, nexthop.gateway != nil
             else {

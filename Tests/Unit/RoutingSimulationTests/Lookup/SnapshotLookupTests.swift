@@ -148,7 +148,7 @@ struct SnapshotLookupTests {
 
     @Test func `a gateway that does not answer is avoided, not by a router, and not without another`() throws
     {
-        let failed = Neighbour(interfaceIndex: 2, address: try #require(IPAddress("fe80::1")), state: .failed)
+        let failed = Neighbour(interfaceIndex: 2, address: "fe80::1", state: .failed)
         var host = makeHost(
             .route("2001:db8:f::/48", via: "fe80::1", dev: 2), .route("::/0", via: "fe80::2", dev: 3),
             .neighbour(failed)
@@ -183,6 +183,18 @@ struct SnapshotLookupTests {
         #expect(makeHost(routes, other, .neighbour(stale)).way("10.0.0.1").contains("in turn"))
         let near = NetworkChange.route("0.0.0.0/0", via: "192.0.2.9", dev: 2)
         #expect(makeHost(routes, near, knowsNeighbours: false).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
+    }
+
+    // The lookup that looks at `ignore_routes_with_linkdown` has ended before `fib_select_default`.
+    @Test func `an equal default route over a link without a carrier follows one whose gateway fails`() {
+        let failed = Neighbour(interfaceIndex: 2, address: IPAddress(192, 0, 2, 1), state: .failed)
+        let first = NetworkChange.route("0.0.0.0/0", via: "192.0.2.1", dev: 2)
+        let dead = Nexthop(
+            interfaceIndex: 3, gateway: IPAddress(198, 51, 100, 1), flags: [.dead, .linkDown])
+        let second = NetworkChange.route("0.0.0.0/0", nexthops: [dead])
+        #expect(
+            makeHost(first, second, .neighbour(failed)).way("10.0.0.1") == "0.0.0.0/0 198.51.100.1 dev 3")
+        #expect(makeHost(first, second).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
     @Test func `what decides beside the snapshot is named: a hash, a turn, or what was not recorded`() throws
