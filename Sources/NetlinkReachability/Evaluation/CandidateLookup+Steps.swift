@@ -9,12 +9,15 @@ extension CandidateLookup {
     /// - Parameters:
     ///   - query: The packet.
     ///   - result: Its route.
+    ///   - source: The address that the kernel selects if no IPv4 route matches; `nil` for none. A route can match a
+    ///     packet from it, by a rule of a host with several uplinks (`ip rule add from`).
     ///   - isDefaultPath: Whether the packet stands for those to many addresses, which can take other nexthops.
     ///   - lifetime: Becomes that of the route, if it is shorter.
     /// - Returns: The next step.
     static func step(
         _ query: RouteQuery,
         after result: RoutingResult,
+        onLinkFrom source: IPAddress?,
         isDefaultPath: Bool,
         _ lifetime: inout Int32?
     ) -> Step {
@@ -22,6 +25,7 @@ extension CandidateLookup {
         case .failure(let error): return .failed(error)
         case .success(let answer):
             lifetime.shorten(to: answer.match?.lifetime)
+            if answer.isRejected, let source { return .routingFrom([source], after: answer) }
             guard query.source == nil, selectsSource(query, after: answer) else {
                 return .fetchingInterfaces(from: query.source, answer)
             }

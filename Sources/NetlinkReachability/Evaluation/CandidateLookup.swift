@@ -172,11 +172,14 @@ extension CandidateLookup {
         case .routing:
             let entry = localIPv4 == nil ? nil : lookups[next].result
             if entry != nil { next += 1 }
+            let source = sourceOnLink(lookups[next + 1].result)
             let route = route(lookups, at: &next)
             let then = seeingRemoval(
                 isOuter && query.destination.family == .v4
                     ? Self.step(query, afterOnly: route, &lifetime)
-                    : Self.step(query, after: route, isDefaultPath: candidate.isDefaultPath, &lifetime))
+                    : Self.step(
+                        query, after: route, onLinkFrom: source, isDefaultPath: candidate.isDefaultPath,
+                        &lifetime))
             guard var binding = binding?.value, let entry else {
                 step = then
                 return
@@ -209,6 +212,17 @@ extension CandidateLookup {
         }
         let name = boundInterface.map(InterfaceReference.init(name:))
         return .unreachable((name ?? InterfaceReference(index: query.outputInterface)).absence)
+    }
+
+    /// The source address of a bound IPv4 packet that no route matches; `nil` for none.
+    ///
+    /// The kernel takes the destination to be on the link and selects an address there
+    /// (`ip_route_output_key_hash_rcu`).
+    private func sourceOnLink(_ packet: RoutingResult) -> IPAddress? {
+        guard query.destination.family == .v4, query.outputInterface != 0, query.source == nil,
+            case .success(.taken(let choice)) = packet
+        else { return nil }
+        return choice.source?.isUnspecified == true ? nil : choice.source
     }
 
     /// The route of a packet, from the results of its two queries.

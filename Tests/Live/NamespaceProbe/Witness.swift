@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import NetlinkReachability
+internal import NetlinkRoute
 internal import RoutingModel
 internal import TestSupport
 
@@ -24,10 +25,19 @@ struct Witness {
             guard connected.isEmpty, outcomes.contains(where: { $0.1.connects == false }) else { return nil }
             return "reachable, but sockets are refused: \(Self.text(outcomes))"
         }
-        let unexplained = connected.filter {
-            WitnessException($0.0, reason: report.reason.code.description) == nil
+        let unexplained = connected.filter { socket in
+            WitnessException(socket.0, reason: report.reason.code.description) { Self.isRouted(socket) }
+                == nil
         }
         return unexplained.isEmpty ? nil : "not reachable, but a socket connects: \(Self.text(unexplained))"
+    }
+
+    /// Whether an entry of the tables matches the packets of a connected socket.
+    private static func isRouted(_ socket: (RouteQuery, SocketWitness.Outcome)) -> Bool {
+        guard case .connects(let source?, _) = socket.1 else { return false }
+        var query = socket.0
+        query.source = source
+        return (try? KernelRouting().answer(to: query).isRejected) == false
     }
 
     private static func text(_ outcomes: [(RouteQuery, SocketWitness.Outcome)]) -> String {

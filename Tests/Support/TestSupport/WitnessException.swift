@@ -9,7 +9,8 @@ package import RoutingModel
 package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     /// Every nexthop leads out of an interface that is down or has no carrier.
     case deadLink
-    /// An IPv4 unicast destination of a bound socket whose lookup fails: the kernel looks for it by ARP.
+    /// An IPv4 unicast destination of a bound socket that no route matches, even from the selected source address: the
+    /// kernel looks for it by ARP.
     case boundWithoutRoute
     /// A loopback destination of a socket bound to another interface: its packets never arrive.
     case loopbackElsewhere
@@ -31,7 +32,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     /// - Parameters:
     ///   - query: The query.
     ///   - reason: The code of the answer's reason.
-    package init?(_ query: RouteQuery, reason: String) {
+    ///   - isRouted: Whether an entry of the tables matches the packets of the connected socket.
+    package init?(_ query: RouteQuery, reason: String, isRouted: () -> Bool) {
         let destination = query.destination.unmapped.withoutZone
         // bind(2) to a link-local address binds to its interface too.
         let zone = query.source?.needsZone == true ? query.source?.zone?.interfaceIndex : nil
@@ -45,7 +47,9 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
         case "noPeer": self = .noPeer
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
-        case _ where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0:
+        case _
+        where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0
+            && !isRouted():
             self = .boundWithoutRoute
         default:
             return nil

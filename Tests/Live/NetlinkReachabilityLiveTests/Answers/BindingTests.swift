@@ -31,6 +31,21 @@ struct BindingTests {
         try host.expect(.defaultPath, .routed, "gateway", through: "w0")
     }
 
+    /// A host with two uplinks: the second has its routes in a table of its own, for packets from its address.
+    @Test(.needs(.veth)) func `a bound IPv4 socket takes the route of the address that the kernel selects`()
+        throws
+    {
+        let host = try TestNamespace.twoWires()
+        try host.addDefaultRoutes()
+        try host.ip(
+            "rule add from 203.0.113.1 lookup 100", "route add default via 203.0.113.254 dev w1 table 100")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w1", options: "interface=w1")
+        try host.expect(.defaultPath, .routed, "gateway", through: "w1", options: "interface=w1")
+        try host.expect("198.51.100.1", .routed, "gateway", through: "w0")
+        try host.ip("route del default table 100")
+        try host.expect("198.51.100.1", .none, "noRouteOutOfInterface", options: "interface=w1")
+    }
+
     @Test(
         .needs(.veth),
         arguments: ["127.0.0.1", "::1"]

@@ -55,6 +55,14 @@ struct WitnessedNetwork {
         return next == answer ? answer : nil
     }
 
+    /// Whether an entry of the tables matches the packets of a connected socket.
+    func isRouted(_ query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Bool {
+        guard case .connects(let source?, _) = outcome else { return false }
+        var query = query
+        query.source = source
+        return try !kernel.answer(to: query).isRejected
+    }
+
     /// Whether an interface is down or has no carrier.
     func isDead(_ interface: UInt32) throws(ReachabilityError) -> Bool {
         let dead: InterfaceTraits = [.isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier]

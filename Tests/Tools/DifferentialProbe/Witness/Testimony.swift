@@ -14,6 +14,8 @@ struct Testimony {
     let flags: Answer
     /// The reasons of negative flags: one, or those of every address that stands for the default path.
     private let reasons: [String]
+    /// Whether an entry of the tables matches the packets of the socket that sends, if the flags are negative.
+    private let isRouted: Bool
     /// What becomes of packets through a tunnel.
     let tunnel: TunnelTestimony?
     /// How the library's default path, or what carries a tunnel, differs from what the sockets take.
@@ -44,15 +46,16 @@ struct Testimony {
             let isSure = found.contains(.reachable) || connected == nil
             // Only a difference needs a reason, which costs a second query.
             let reasons = isSure ? [] : try Self.reasons(reachability, connected?.0.destination.family)
+            let isRouted = isSure ? false : try connected.map(network.isRouted) == true
             let inTunnel =
                 triple.kind == .tunnel && connected != nil ? try TunnelTestimony(triple, network) : nil
             let path =
                 triple.kind == .defaultPath
                 ? try PathTestimony(triple, found, sockets.filter { $0.1.connects == true }, network) : nil
-            (flags, self.reasons, tunnel) = (.flags(found), reasons, inTunnel)
+            (flags, self.reasons, self.isRouted, tunnel) = (.flags(found), reasons, isRouted, inTunnel)
             difference = inTunnel?.difference ?? path?.rawValue
         } catch {
-            (flags, reasons, tunnel, difference) = (Answer(error), [], nil, nil)
+            (flags, reasons, isRouted, tunnel, difference) = (Answer(error), [], false, nil, nil)
         }
     }
 
@@ -86,7 +89,7 @@ struct Testimony {
         else {
             return nil
         }
-        return reasons.lazy.compactMap { WitnessException(connected, reason: $0) }.first
+        return reasons.lazy.compactMap { WitnessException(connected, reason: $0) { isRouted } }.first
     }
 }
 

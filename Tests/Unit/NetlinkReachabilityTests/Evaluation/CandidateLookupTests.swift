@@ -75,7 +75,25 @@ struct CandidateLookupTests {
         var lifetime: Int32?
         let query = RouteQuery(destination: destination, source: source)
         #expect(
-            Self.words(CandidateLookup.step(query, after: result, isDefaultPath: false, &lifetime)) == next)
+            Self.words(
+                CandidateLookup.step(
+                    query, after: result, onLinkFrom: nil, isDefaultPath: false, &lifetime)) == next)
+    }
+
+    @Test(
+        arguments: [
+            (.rejected(.unreachable), own, "route from 192.0.2.2"),
+            (.rejected(.unreachable), nil, "fetch from - through 0"),
+            (answer(from: own), own, "fetch from - through 2"),
+        ] as [(RouteAnswer, IPAddress?, String)])
+    func `what follows from the route of a bound packet, and from its source on the link`(
+        first: RouteAnswer, source: IPAddress?, next: String
+    ) {
+        var lifetime: Int32?
+        let step = CandidateLookup.step(
+            RouteQuery(destination: remote), after: .success(first), onLinkFrom: source, isDefaultPath: false,
+            &lifetime)
+        #expect(Self.words(step) == next)
     }
 
     @Test(
