@@ -351,7 +351,7 @@ let package = Package(
             dependencies: [
                 "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
                 "NetlinkRecording",
-                "NetlinkRoute", "RoutingModel", "RoutingSimulation", "TestSupport",
+                "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],

@@ -36,9 +36,11 @@ struct Probe: Decodable, Sendable {
 
 extension RecordedNetwork {
     func probes() throws -> [Probe] {
-        let decoder = JSONDecoder()
-        return try read("oracle.jsonl").split(separator: UInt8(ascii: "\n")).map {
-            try decoder.decode(Probe.self, from: Data($0))
+        try cached(in: Self.probes) {
+            let decoder = JSONDecoder()
+            return try read("oracle.jsonl").split(separator: UInt8(ascii: "\n")).map {
+                try decoder.decode(Probe.self, from: Data($0))
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import NetlinkRoute
 import RoutingModel
 import RoutingSimulation
+import SystemSupport
 import Testing
 
 /// One recorded moment of a real kernel: its tables, and its own answers about them.
@@ -69,8 +70,28 @@ extension RecordedNetwork {
         try JSONDecoder().decode(Meta.self, from: Data(read("meta.json")))
     }
 
+    /// What many tests read of each network is read once.
+    private static let snapshots = Locked<[String: NetworkSnapshot]>([:])
+    static let probes = Locked<[String: [Probe]]>([:])
+
+    /// A value of a network, from the cache or from its files.
+    func cached<Value: Sendable>(
+        in cache: Locked<[String: Value]>, suffix: String = "", _ read: () throws -> Value
+    ) throws -> Value {
+        if let known = cache.withLock({ $0[name + suffix] }) { return known }
+        let value = try read()
+        cache.withLock { $0[name + suffix] = value }
+        return value
+    }
+
     /// The snapshot that the dumps make.
     func snapshot(withNeighbours: Bool = true) throws -> NetworkSnapshot {
+        try cached(in: Self.snapshots, suffix: withNeighbours ? "+" : "") {
+            try readSnapshot(withNeighbours: withNeighbours)
+        }
+    }
+
+    private func readSnapshot(withNeighbours: Bool) throws -> NetworkSnapshot {
         var snapshot = NetworkSnapshot()
         // The kernel was asked by root.
         snapshot.askingUser = 0

@@ -39,7 +39,8 @@ struct RecordedMessageTests {
         fixture: Fixture
     ) {
         for message in fixture.messages {
-            for length in 0..<message.count {
+            // Attributes begin at multiples of 4: a step of 5 cuts each of them somewhere.
+            for length in 0..<message.count where length < 64 || length % 5 == 0 || Rounds.areAll {
                 cut(message, to: length)
             }
         }
@@ -84,7 +85,7 @@ struct RecordedMessageTests {
     @Test func `random bytes are read within their bounds`() {
         var generator = SeededGenerator(seed: 0xbad)
         let types: [UInt16] = [16, 20, 24, 28, 32, 104]
-        for round in 0..<20_000 {
+        for round in 0..<Rounds.of(100_000) {
             var bytes = (0..<Int.random(in: 0...160, using: &generator)).map { _ in
                 UInt8.random(in: 0...(round % 2 == 0 ? 255 : 24), using: &generator)
             }

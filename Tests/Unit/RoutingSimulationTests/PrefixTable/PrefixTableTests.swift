@@ -5,12 +5,12 @@ import Testing
 
 /// The fast table against its slow twin: the same random changes to both, the same answers from both.
 struct PrefixTableTests {
-    @Test(arguments: PrefixTableShape.allCases, 0..<4 as Range<UInt64>)
+    @Test(arguments: PrefixTableShape.allCases, 0..<UInt64(Rounds.of(10)))
     func `an IPv4 table answers as its slow twin does`(shape: PrefixTableShape, seed: UInt64) {
         PrefixTableDuel<UInt32>(shape, seed: seed).run(changes: 400)
     }
 
-    @Test(arguments: PrefixTableShape.allCases, 0..<4 as Range<UInt64>)
+    @Test(arguments: PrefixTableShape.allCases, 0..<UInt64(Rounds.of(10)))
     func `an IPv6 table answers as its slow twin does`(shape: PrefixTableShape, seed: UInt64) {
         PrefixTableDuel<AddressBits>(shape, seed: seed).run(changes: 300)
     }

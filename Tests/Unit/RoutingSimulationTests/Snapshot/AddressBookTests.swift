@@ -44,7 +44,7 @@ struct AddressBookTests {
         )
     }
 
-    @Test(arguments: 1...20)
+    @Test(arguments: 1...UInt64(Rounds.of(50)))
     func `whatever comes and goes, it holds what a plain list holds`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (book, twin) = (AddressBook(), Twin())
