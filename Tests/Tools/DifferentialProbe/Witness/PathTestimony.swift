@@ -63,6 +63,14 @@ struct WitnessedNetwork {
         return try !kernel.answer(to: query).isRejected
     }
 
+    /// Whether the packets of a connected socket are known to leave through an interface that works.
+    func leaves(_ query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Bool {
+        // The far ends of the wires have the MTU of other interfaces.
+        guard let exit = try exit(of: query, outcome), [0, exit.interface].contains(query.outputInterface)
+        else { return false }
+        return try !isDead(exit.interface)
+    }
+
     /// Whether an interface is down or has no carrier.
     func isDead(_ interface: UInt32) throws(ReachabilityError) -> Bool {
         let dead: InterfaceTraits = [.isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier]

@@ -16,6 +16,8 @@ struct Testimony {
     private let reasons: [String]
     /// Whether an entry of the tables matches the packets of the socket that sends, if the flags are negative.
     private let isRouted: Bool
+    /// Whether the packets of that socket leave through an interface that works.
+    private let leaves: Bool
     /// What becomes of packets through a tunnel.
     let tunnel: TunnelTestimony?
     /// How the library's default path, or what carries a tunnel, differs from what the sockets take.
@@ -47,15 +49,18 @@ struct Testimony {
             // Only a difference needs a reason, which costs a second query.
             let reasons = isSure ? [] : try Self.reasons(reachability, connected?.0.destination.family)
             let isRouted = isSure ? false : try connected.map(network.isRouted) == true
+            let leaves = isSure ? false : try connected.map(network.leaves) == true
             let inTunnel =
                 triple.kind == .tunnel && connected != nil ? try TunnelTestimony(triple, network) : nil
             let path =
                 triple.kind == .defaultPath
                 ? try PathTestimony(triple, found, sockets.filter { $0.1.connects == true }, network) : nil
-            (flags, self.reasons, self.isRouted, tunnel) = (.flags(found), reasons, isRouted, inTunnel)
+            (flags, self.reasons, tunnel) = (.flags(found), reasons, inTunnel)
+            (self.isRouted, self.leaves) = (isRouted, leaves)
             difference = inTunnel?.difference ?? path?.rawValue
         } catch {
-            (flags, reasons, isRouted, tunnel, difference) = (Answer(error), [], false, nil, nil)
+            (flags, reasons, tunnel, difference) = (Answer(error), [], nil, nil)
+            (isRouted, leaves) = (false, false)
         }
     }
 
@@ -89,7 +94,8 @@ struct Testimony {
         else {
             return nil
         }
-        return reasons.lazy.compactMap { WitnessException(connected, reason: $0) { isRouted } }.first
+        let exceptions = reasons.lazy.compactMap { WitnessException(connected, reason: $0) { isRouted } }
+        return exceptions.first { $0 != .deadLink || !leaves }
     }
 }
 
