@@ -65,9 +65,7 @@ struct WitnessedNetwork {
 
     /// Whether the packets of a connected socket are known to leave through an interface that works.
     func leaves(_ query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Bool {
-        // The far ends of the wires have the MTU of other interfaces.
-        guard let exit = try exit(of: query, outcome), [0, exit.interface].contains(query.outputInterface)
-        else { return false }
+        guard let exit = try exit(of: query, outcome) else { return false }
         return try !isDead(exit.interface)
     }
 
