@@ -14,6 +14,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     case boundWithoutRoute
     /// A loopback destination of a socket bound to another interface: its packets never arrive.
     case loopbackElsewhere
+    /// An IPv6 route out of the loopback interface, which discards: `fib6_is_reject`, `ip6_pkt_discard_out`.
+    case loopbackRoute
     /// No answer can arrive at the source address: link-local or loopback behind an IPv6 gateway, or 0.0.0.0.
     case unusableSource
     /// The packets that the route puts around others cannot leave, which connect(2) does not look at.
@@ -45,6 +47,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
         case "outerUnreachable": self = .outerUnreachable
         case "payloadNotCarried": self = .payloadNotCarried
         case "noPeer": self = .noPeer
+        // A route or a rule that says so refuses connect(2).
+        case "unreachable" where destination.family == .v6: self = .loopbackRoute
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
         case _

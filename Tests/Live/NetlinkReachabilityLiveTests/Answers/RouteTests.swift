@@ -65,6 +65,22 @@ struct RouteTests {
         try host.expect(.defaultPath, .direct, "onLink", through: "w0")
     }
 
+    // connect(2) accepts the route. The kernel counts each datagram as one without a route.
+    @Test(.needs()) func `an IPv6 route out of the loopback interface sends nothing`() throws {
+        let host = try TestNamespace()
+        try host.ip("-6 route add 2001:db8:f::/48 dev lo")
+        try host.expect("2001:db8:f::1", .none, "unreachable", through: "lo")
+        func discarded() throws -> Int? {
+            let counters = try host.shell("cat /proc/net/snmp6").split(separator: "\n")
+            return counters.first { $0.hasPrefix("Ip6OutNoRoutes") }?.split(separator: " ").last
+                .flatMap { Int($0.filter(\.isNumber)) }
+        }
+        let before = try #require(try discarded())
+        // A refusal of the one before is an error of the next one.
+        try host.shell("for i in 1 2 3; do bash -c 'echo > /dev/udp/2001:db8:f::1/9'; done")
+        #expect(try #require(try discarded()) >= before + 3)
+    }
+
     @Test(.needs(.veth)) func `an expired IPv6 route is gone although dumps list it`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("-6 route add 2001:db8:f::/48 via 2001:db8::254 dev w0 expires 2")

@@ -119,6 +119,20 @@ struct RulesInterfaceTests {
         #expect(facts.traits.intersection([.dropsIPv4, .dropsIPv6, .dropsLabels]) == .dropsLabels)
     }
 
+    /// `fib6_is_reject`; the kernel sends IPv4 packets to the loopback interface.
+    @Test(arguments: [
+        ("2001:db8:5::1", RouteType.unicast, false), ("203.0.113.9", .unicast, true),
+        ("2001:db8:5::1", .multicast, false), ("2001:db8:5::1", .local, true),
+    ])
+    func `an IPv6 route out of the loopback interface rejects`(target: String, type: RouteType, isSent: Bool)
+    {
+        let lo = InterfaceFacts(
+            link: Link(index: 6, name: "lo", flags: [.up, .lowerUp, .running, .loopback]))
+        let judgement = judge(.via(6, type: type), about: .address(address(target)), lo)
+        #expect(judgement.flags.contains(.reachable) == isSent)
+        if !isSent { #expect(judgement.kind == .unreachable) }
+    }
+
     // MARK: Dormant
 
     @Test func `dormant with a carrier needs a connection`() {
