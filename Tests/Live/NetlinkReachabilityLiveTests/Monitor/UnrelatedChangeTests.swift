@@ -14,7 +14,8 @@ struct UnrelatedChangeTests {
             "link add \(name) type veth peer name \(name)-in", "link set \(name) master docker0",
             "link set \(name) up", "link set \(name)-in up", "addr add \(subnet).1/24 dev docker0",
             "addr add \(subnet).2/32 dev \(name)-in", "route add 172.20.\(number % 200).0/24 via \(subnet).2",
-            "rule add pref 500 from \(subnet).0/24 lookup 77", "route add default via \(subnet).2 table 77",
+            "rule add pref 500 from \(subnet).0/24 lookup 77",
+            "route add 172.21.0.0/16 via \(subnet).2 table 77",
         ]
         let end = ["rule del pref 500", "link del \(name)", "addr del \(subnet).1/24 dev docker0"]
         return start + end
