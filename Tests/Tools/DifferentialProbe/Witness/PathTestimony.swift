@@ -49,7 +49,7 @@ struct WitnessedNetwork {
 
     /// The kernel's answer; `nil` if it has another one the next time: of equal default routes whose gateways answer it
     /// takes another one for each lookup (`fib_select_default`).
-    private func steadyAnswer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer? {
+    func steadyAnswer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer? {
         let answer = try kernel.answer(to: query)
         let next = try kernel.answer(to: query)
         return next == answer ? answer : nil

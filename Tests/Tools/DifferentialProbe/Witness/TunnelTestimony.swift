@@ -28,6 +28,12 @@ struct TunnelTestimony {
             target: .address(triple.target), options: triple.options, source: network.source
         ).blockingReport()
         guard report.isInTunnel, let query = triple.queries.first else { return nil }
+        for carrier in report.carriers {
+            guard let remote = carrier.remote else { continue }
+            var query = RouteQuery(destination: remote)
+            query.mark = carrier.mark
+            guard try network.steadyAnswer(to: query.forPacket) != nil else { return nil }
+        }
         waits = [.tunnelWaits, .payloadNotCarried].contains(report.reason.code)
         let carriers = report.carriers.compactMap(\.interface?.name).filter(
             Self.carrierNames.contains)
