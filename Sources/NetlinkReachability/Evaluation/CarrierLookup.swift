@@ -70,6 +70,13 @@ extension CandidateLookup {
     var outerPackets: InnerPackets? {
         outer.map { InnerPackets(outerQuery($0.value.destination), detail) }
     }
+
+    /// The routes that were answered: that of its packets, and that of those around them.
+    func routes(of packets: InnerPackets) -> [(packets: InnerPackets, answer: RouteAnswer)] {
+        guard case .answered(_, let answer) = step else { return [] }
+        guard let outerPackets, let outer else { return [(packets, answer)] }
+        return [(packets, answer), (outerPackets, outer.value.answer)]
+    }
 }
 
 /// What became of the outer packets of a tunnel.

@@ -12,18 +12,20 @@ extension EvaluationBatch {
         let carrier = batch.carriers[index]
         switch carrier.lookup.step {
         case .answered(let source, let answer):
-            for nexthop in answer.nexthops {
-                let next = carrierIndex(ofTunnel: nexthop.interfaceIndex, carrier.outerPackets)
-                if let next { evaluateCarrier(next, depth: depth + 1) }
+            for (packets, answer) in carrier.lookup.routes(of: carrier.outerPackets) {
+                for nexthop in answer.nexthops {
+                    let next = carrierIndex(ofTunnel: nexthop.interfaceIndex, packets)
+                    if let next { evaluateCarrier(next, depth: depth + 1) }
+                }
             }
             do throws(ReachabilityError) {
-                try checkCarriers(answer, carrier.outerPackets)
+                try checkCarriers(of: carrier.lookup, carrier.outerPackets)
             } catch {
                 carrierStates[index] = .failed(error)
                 return
             }
             let query = carrier.lookup.query.from(source)
-            var judgement = judge(answer, of: carrier.lookup.candidate, query, carrier.outerPackets)
+            var judgement = judge(carrier.lookup, answer, query, carrier.outerPackets)
             if judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop,
                 case .underEvaluation? = carrierState(ofTunnel: nexthop.interfaceIndex, carrier.outerPackets)
             {
@@ -92,11 +94,13 @@ extension EvaluationBatch {
         return outer.kind == .tunnelWaits ? outer.outerReason : outer.reason
     }
 
-    /// Checks that the outer packets of the tunnels that an answer leads into could be looked up.
-    func checkCarriers(_ answer: RouteAnswer, _ packets: InnerPackets) throws(ReachabilityError) {
-        for nexthop in answer.nexthops {
-            let state = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
-            if case .failed(let error)? = state { throw error }
+    /// Checks that the outer packets of the tunnels that a lookup leads into could be looked up.
+    func checkCarriers(of lookup: CandidateLookup, _ packets: InnerPackets) throws(ReachabilityError) {
+        for (packets, answer) in lookup.routes(of: packets) {
+            for nexthop in answer.nexthops {
+                let state = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
+                if case .failed(let error)? = state { throw error }
+            }
         }
     }
 }
@@ -124,14 +128,14 @@ extension EvaluationBatch {
                 found.append(carrier)
                 guard let index = carrier.interface?.index, !next.contains(where: { $0.index == index })
                 else { continue }
-                next.append((index, outer?.lookup.candidate.destination, outer?.outerPackets.mark ?? mark))
+                next.append((index, outer?.destination, outer?.mark ?? mark))
             }
         }
         return found
     }
 
-    /// A carrier, and the lookup of the outer packets; `nil` for one that is known without.
-    private typealias FoundCarrier = (carrier: TunnelCarrier, outer: CarrierLookup?)
+    /// A carrier, and the outer packets that it takes; `nil` for one that is known without.
+    private typealias FoundCarrier = (carrier: TunnelCarrier, outer: InnerPackets?)
 
     private mutating func carriers(
         of facts: InterfaceFacts,
@@ -158,9 +162,9 @@ extension EvaluationBatch {
         let inferring = all.filter { batch.carriers[$0].key.infersCarriers }
         for index in inferring.isEmpty ? all : inferring {
             // Those of both families, and of both halves of IPv4, can be one.
-            for carrier in try self.carriers(of: tunnel, index)
-            where !carriers.contains(where: { carrier.isSame(as: $0.carrier) }) {
-                carriers.append((carrier, batch.carriers[index]))
+            for found in try self.carriers(of: tunnel, index)
+            where !carriers.contains(where: { found.carrier.isSame(as: $0.carrier) }) {
+                carriers.append(found)
             }
         }
         // The outer packets of other addresses can take another path: that of the best counts.
@@ -187,7 +191,7 @@ extension EvaluationBatch {
     private func carriers(
         of tunnel: NetworkInterface,
         _ index: Int
-    ) throws(ReachabilityError) -> [TunnelCarrier] {
+    ) throws(ReachabilityError) -> [FoundCarrier] {
         if case .failed(let error)? = carrierStates[index] { throw error }
         guard case .evaluated(let outer)? = carrierStates[index] else { return [] }
         let carrier = batch.carriers[index]
@@ -202,7 +206,9 @@ extension EvaluationBatch {
         result.mark = carrier.lookup.query.mark
         if evidence != .rule { result.remote = carrier.lookup.candidate.destination }
         (result.flags, result.reason) = (outer.flags, outer.reason)
-        let nexthops = outer.answer?.type?.leavesHost == false ? [] : outer.answer?.nexthops ?? []
+        let packets = outer.judgement.isOfOuter ? carrier.lookup.outerPackets : carrier.outerPackets
+        let answer = outer.judgement.isOfOuter ? carrier.lookup.outer?.value.answer : outer.answer
+        let nexthops = answer?.type?.leavesHost == false ? [] : answer?.nexthops ?? []
         let interfaces = nexthops.compactMap {
             self.interfaces.facts(aboutInterface: $0.interfaceIndex, .full).map(NetworkInterface.init)
         }
@@ -212,12 +218,12 @@ extension EvaluationBatch {
             guard !interfaces.contains(tunnel) else { return [] }
         case .remote, .endpoint:
             // It leads nowhere, or to this host.
-            if interfaces.isEmpty { return [result] }
+            if interfaces.isEmpty { return [(result, packets)] }
         default: return []
         }
         return interfaces.map { interface in
             result.interface = interface
-            return result
+            return (result, packets)
         }
     }
 }

@@ -266,15 +266,12 @@ extension EvaluationBatch {
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
             let packets = batch.lookups[index].packets
-            if !batch.carriers.isEmpty { try checkCarriers(answer, packets) }
-            let judgement = judge(answer, of: candidate, query, packets)
-            guard case .taken(let match) = answer else { return judgement }
-            if let encapsulation = match.nexthop?.encapsulation {
-                let outer = outer(of: batch.lookups[index])
-                return ReachabilityRules.judge(judgement, inside: outer, encapsulation.value)
-            }
+            if !batch.carriers.isEmpty { try checkCarriers(of: batch.lookups[index], packets) }
+            let judgement = judge(batch.lookups[index], answer, query, packets)
             // The default path stands for many addresses, whose packets take each nexthop.
-            guard match.takesOneNexthop, !candidate.isDefaultPath else { return judgement }
+            guard case .taken(let match) = answer, match.nexthop?.encapsulation == nil, match.takesOneNexthop,
+                !candidate.isDefaultPath
+            else { return judgement }
             for nexthop in match.nexthops {
                 let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, packets)
                 guard one.flags == judgement.flags else { throw .undecidedSource(query) }
@@ -284,6 +281,18 @@ extension EvaluationBatch {
         case .failed(let error): throw error
         default: preconditionFailure("a lookup was not run to its end")
         }
+    }
+
+    /// Judges the answer of a lookup, and the packet that its route puts around its own.
+    func judge(
+        _ lookup: CandidateLookup,
+        _ answer: RouteAnswer,
+        _ query: RouteQuery,
+        _ packets: InnerPackets
+    ) -> Judgement {
+        let judgement = judge(answer, of: lookup.candidate, query, packets)
+        guard let encapsulation = answer.match?.nexthop?.encapsulation else { return judgement }
+        return ReachabilityRules.judge(judgement, inside: outer(of: lookup), encapsulation.value)
     }
 
     /// Judges an answer about packets of a lookup.

@@ -36,12 +36,9 @@ extension LookupBatch {
         _ interfaces: borrowing BatchInterfaces,
         _ host: HostListing
     ) -> (places: [Int]?, lacksPeer: Bool) {
-        guard case .answered(_, let answer) = lookup.step else { return (nil, false) }
         var found: (places: [Int]?, lacksPeer: Bool) = (nil, false)
-        for (packets, answer) in [
-            (packets, answer), (lookup.outerPackets ?? packets, lookup.outer?.value.answer),
-        ] {
-            guard case .taken(let match)? = answer, match.type.leavesHost, let answer else { continue }
+        for (packets, answer) in lookup.routes(of: packets) {
+            guard case .taken(let match) = answer, match.type.leavesHost else { continue }
             let nexthops = match.nexthops
             guard nexthops.count <= CarrierLookup.nexthopLimit else { continue }
             for nexthop in nexthops {

@@ -118,6 +118,23 @@ struct CarrierTests {
         #expect(try target.blockingFlags() == [.reachable, .transientConnection])
     }
 
+    @Test func `outer packets that their route encapsulates are carried by what carries those`() throws {
+        try addWires()
+        tunnel(4, "vxlan4", to: "198.51.100.9", kind: "vxlan")
+        try route("0.0.0.0/0", 4)
+        let nexthop = Nexthop(interfaceIndex: 2, encapsulation: Encapsulation(.seg6, to: "2001:db8:9::9"))
+        network.apply(.route("198.51.100.0/24", nexthops: [nexthop]))
+        #expect(
+            try defaultReport().reason.description
+                == "vxlan4 waits until its outer packets can leave: "
+                + "the packets around it (seg6 to 2001:db8:9::9) cannot leave: no route")
+        try route("2001:db8:9::/48", 3)
+        #expect(try carriers() == ["vxlan4 is carried by eth1 (to 198.51.100.9)"])
+        #expect(try network.source.path().status == .satisfied)
+        cut(3, "eth1")
+        #expect(try network.source.path().status == .requiresConnection)
+    }
+
     @Test func `a local end that is no address of the host keeps the outer packets from leaving`() throws {
         try addWires()
         tunnel(4, "gre4", to: "192.0.2.9") { $0.local = "192.0.2.77" }
