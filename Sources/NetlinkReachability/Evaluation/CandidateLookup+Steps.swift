@@ -113,12 +113,17 @@ extension CandidateLookup {
             return .failed(.undecidedEncapsulation(words))
         }
         guard let destination = encapsulation.destination else { return .answered(from: source, answer) }
-        return .routingOuter(destination, from: source, answer)
+        // The other kinds have the source of the tunnel, or select it after the lookup.
+        guard encapsulation.kind == .seg6 else {
+            return .routingOuter(destination, fromEach: [nil], from: source, answer)
+        }
+        return .selectingOuterSource(destination, from: source, answer)
     }
 
     /// What follows from the route of the outer packet.
     ///
-    /// It is not followed into a third packet, and no answer shows which source address it has.
+    /// It is not followed into a third packet. No answer shows which source address it has, unless that was selected
+    /// before (seg6).
     static func step(after answer: RouteAnswer, from source: IPAddress?, inside outer: RouteAnswer) -> Step {
         let words = outer.nexthops.compactMap { $0.encapsulation?.value.description }
         guard words.isEmpty, outer.match?.dependsOnSource != true else {

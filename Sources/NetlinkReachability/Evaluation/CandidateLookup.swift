@@ -51,7 +51,9 @@ struct CandidateLookup {
         /// Waits for the facts about the interfaces of an answer.
         case fetchingInterfaces(from: IPAddress?, RouteAnswer)
         /// Waits for the route of the packet that the route puts around this one.
-        case routingOuter(IPAddress, from: IPAddress?, RouteAnswer)
+        case routingOuter(IPAddress, fromEach: [IPAddress?], from: IPAddress?, RouteAnswer)
+        /// Waits for the source addresses that the kernel can select for that packet, if it does so before it looks up.
+        case selectingOuterSource(IPAddress, from: IPAddress?, RouteAnswer)
         /// Waits for the facts about the interfaces of the outer packet.
         indirect case fetchingOuterInterfaces(RouteAnswer, then: Step)
         /// The kernel has answered about a packet with this source address; `nil` where the kernel selects it.
@@ -141,7 +143,8 @@ extension CandidateLookup {
             append(query, to: &lookups)
         case .routingFrom(let sources, _):
             for source in sources { append(query.from(source), to: &lookups) }
-        case .routingOuter(let destination, _, _): append(outerQuery(destination), to: &lookups)
+        case .routingOuter(let destination, let sources, _, _):
+            for source in sources { append(outerQuery(destination).from(source), to: &lookups) }
         default: return
         }
         isAsked = true
@@ -190,9 +193,13 @@ extension CandidateLookup {
         case .routingFrom(let sources, let first):
             let results = sources.map { ($0, route(lookups, at: &next)) }
             step = seeingRemoval(Self.step(query, after: first, results, &lifetime))
-        case .routingOuter(let destination, let source, let answer):
+        case .routingOuter(let destination, let sources, let source, let answer):
+            let results = sources.map { _ in self.route(lookups, at: &next) }
             do throws(ReachabilityError) {
-                let route = try route(lookups, at: &next).get()
+                let route = try results[0].get()
+                for other in results where try other.get().path != route.path {
+                    throw .undecidedSource(outerQuery(destination).from(sources[0]))
+                }
                 lifetime.shorten(to: route.match?.lifetime)
                 outer = Box((destination, route))
                 step = .fetchingOuterInterfaces(
@@ -292,6 +299,18 @@ extension CandidateLookup {
             step = Self.step(query, after: first, from: try sources.get())
         } catch {
             step = seeingRemoval(.failed(error))
+        }
+    }
+
+    /// Takes the source addresses that the kernel can select for the outer packet: none if there is none.
+    mutating func takeOuter(_ sources: Result<[IPAddress], ReachabilityError>) {
+        guard case .selectingOuterSource(let destination, let source, let answer) = step else { return }
+        do throws(ReachabilityError) {
+            let sources: [IPAddress?] = try sources.get()
+            step = .routingOuter(
+                destination, fromEach: sources.isEmpty ? [nil] : sources, from: source, answer)
+        } catch {
+            step = .failed(error)
         }
     }
 

@@ -291,8 +291,16 @@ extension EvaluationBatch {
         _ packets: InnerPackets
     ) -> Judgement {
         let judgement = judge(answer, of: lookup.candidate, query, packets)
-        guard let encapsulation = answer.match?.nexthop?.encapsulation else { return judgement }
-        return ReachabilityRules.judge(judgement, inside: outer(of: lookup), encapsulation.value)
+        guard let nexthop = answer.match?.nexthop, let encapsulation = nexthop.encapsulation?.value else {
+            return judgement
+        }
+        // A tunnel alone reads them (`skb_tunnel_info`); another interface sends the packet as it is.
+        if [.ip, .ip6].contains(encapsulation.kind),
+            interfaces.traits(ofInterface: nexthop.interfaceIndex, lookup.detail)?.contains(.isTunnel) != true
+        {
+            return judgement
+        }
+        return ReachabilityRules.judge(judgement, inside: outer(of: lookup), encapsulation)
     }
 
     /// Judges an answer about packets of a lookup.

@@ -50,6 +50,23 @@ final class HostListing {
         }
     }
 
+    /// The source addresses that the kernel can select for a packet that a route puts around others with a routing
+    /// header: it does so by the interface of that route, before it looks up (`set_tun_src`).
+    ///
+    /// What it cannot know: an address that `ip sr tunsrc` has set.
+    func outerSources(
+        for destination: IPAddress, through answer: RouteAnswer
+    ) throws(ReachabilityError) -> [IPAddress] {
+        let index = answer.nexthops.first?.interfaceIndex ?? 0
+        let domain = try vrf(ofInterface: index)
+        var addresses: [InterfaceAddress] = []
+        for address in try self.addresses() where try vrf(ofInterface: address.interfaceIndex) == domain {
+            addresses.append(address)
+        }
+        return SourceAddressSelection.candidates(
+            for: destination, among: addresses, outgoingInterface: index)
+    }
+
     /// Where a tunnel sends packets to a destination, if that decides; `nil` for a tunnel with ends of its own, and
     /// where its peers are not known.
     func peerExit(

@@ -112,6 +112,11 @@ extension CandidateLookup {
                     Result { () throws(ReachabilityError) in
                         try host.facts.routing.sourceAddresses(for: query, after: answer)
                     })
+            case .selectingOuterSource(let destination, _, let answer):
+                takeOuter(
+                    Result { () throws(ReachabilityError) in
+                        try host.outerSources(for: destination, through: answer)
+                    })
             case .fetchingInterfaces(_, let answer), .fetchingOuterInterfaces(let answer, _):
                 take(
                     Result { () throws(ReachabilityError) in

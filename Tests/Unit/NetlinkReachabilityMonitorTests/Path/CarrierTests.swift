@@ -135,6 +135,33 @@ struct CarrierTests {
         #expect(try network.source.path().status == .requiresConnection)
     }
 
+    /// `set_tun_src`: a host has its default route for packets from its prefix alone, as OpenWrt has it.
+    @Test func `a packet with a routing header has the source that the interface of its route selects`()
+        throws
+    {
+        try addWires()
+        let nexthop = Nexthop(interfaceIndex: 2, encapsulation: Encapsulation(.seg6, to: "2001:db8:9::9"))
+        network.apply(.route("198.51.100.0/24", nexthops: [nexthop]))
+        network.apply(.route("::/0", dev: 3) { $0.source = IPPrefix("2001:db8:8::/64") })
+        let target = NetworkReachability(target: .address("198.51.100.1"), source: network.source)
+        #expect(try target.blockingReport().reason.code == .outerUnreachable)
+        let own = InterfaceAddress(interfaceIndex: 2, address: "2001:db8:8::1", prefixLength: 64)
+        network.routing.change { $0.snapshot.apply(.address(own)) }
+        let report = try target.blockingReport()
+        #expect(report.reason.description == "inside other packets (seg6 to 2001:db8:9::9) on eth1")
+    }
+
+    @Test func `an interface that is no tunnel sends a packet without the one that its route puts around it`()
+        throws
+    {
+        try addWires()
+        let nexthop = Nexthop(interfaceIndex: 3, encapsulation: Encapsulation(.ip, to: "192.0.2.77"))
+        network.apply(.route("198.51.100.0/24", nexthops: [nexthop]))
+        cut(2, "eth0")
+        let target = NetworkReachability(target: .address("198.51.100.1"), source: network.source)
+        #expect(try target.blockingReport().reason.description == "on the link of eth1, no gateway needed")
+    }
+
     @Test func `a local end that is no address of the host keeps the outer packets from leaving`() throws {
         try addWires()
         tunnel(4, "gre4", to: "192.0.2.9") { $0.local = "192.0.2.77" }

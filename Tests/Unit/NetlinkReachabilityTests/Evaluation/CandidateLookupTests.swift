@@ -35,7 +35,9 @@ struct CandidateLookupTests {
         case .routingFrom(let sources, _): "route from \(sources.map(\.description).joined(separator: " "))"
         case .fetchingInterfaces(let source, let answer):
             "fetch from \(source?.description ?? "-") through \(answer.match?.nexthop?.interfaceIndex ?? 0)"
-        case .routingOuter(let destination, _, _): "route outer \(destination)"
+        case .routingOuter(let destination, let sources, _, _):
+            "route outer \(destination) from \(sources.map { $0?.description ?? "-" }.joined(separator: " "))"
+        case .selectingOuterSource(let destination, _, _): "select outer \(destination)"
         case .fetchingOuterInterfaces: "fetch outer"
         case .answered(let source, _): "answered from \(source?.description ?? "-")"
         case .unreachable(let reason): "unreachable \(reason.code)"
