@@ -24,7 +24,7 @@ extension CandidateLookup {
         switch result {
         case .failure(let error): return .failed(error)
         case .success(let answer):
-            lifetime.shorten(to: answer.match?.lifetime)
+            lifetime.shorten(to: answer.lifetime)
             if answer.isRejected, let source { return .routingFrom([source], after: answer) }
             guard query.source == nil, selectsSource(query, after: answer) else {
                 return .fetchingInterfaces(from: query.source, answer)
@@ -43,7 +43,7 @@ extension CandidateLookup {
         switch result {
         case .failure(let error): return .failed(error)
         case .success(let answer):
-            lifetime.shorten(to: answer.match?.lifetime)
+            lifetime.shorten(to: answer.lifetime)
             return .fetchingInterfaces(from: query.source, answer)
         }
     }
@@ -81,7 +81,7 @@ extension CandidateLookup {
             // The first rejection says more.
             case .success(let answer): next = isIPv6 && answer.isRejected ? (nil, first) : (source, answer)
             }
-            lifetime.shorten(to: next.answer.match?.lifetime)
+            lifetime.shorten(to: next.answer.lifetime)
             guard let known = found else {
                 found = next
                 continue

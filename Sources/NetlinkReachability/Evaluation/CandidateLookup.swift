@@ -78,7 +78,9 @@ struct CandidateLookup {
     /// The packet, as far as it is known without asking.
     private(set) var query: RouteQuery
     /// What the socket is bound to; `nil` for nothing.
-    private(set) var binding: Box<SocketBinding>?
+    ///
+    /// Without the short form of the type, as in ``RouteMatch``.
+    private(set) var binding: Optional<Box<SocketBinding>>
     private(set) var step: Step
     /// The destination and the route of the outer packet, where the route of the packet encapsulates it.
     private(set) var outer: Box<(destination: IPAddress, answer: RouteAnswer)>?
@@ -175,24 +177,21 @@ extension CandidateLookup {
         case .routing:
             let entry = localIPv4 == nil ? nil : lookups[next].result
             if entry != nil { next += 1 }
-            let source = sourceOnLink(lookups[next + 1].result)
+            let source = sourceOnLink(lookups, at: next + 1)
             let route = route(lookups, at: &next)
-            let then = seeingRemoval(
-                isOuter && query.destination.family == .v4
+            proceed(
+                to: isOuter && query.destination.family == .v4
                     ? Self.step(query, afterOnly: route, &lifetime)
                     : Self.step(
                         query, after: route, onLinkFrom: source, isDefaultPath: candidate.isDefaultPath,
                         &lifetime))
-            guard var binding = binding?.value, let entry else {
-                step = then
-                return
-            }
+            guard var binding = binding?.value, let entry else { return }
             binding.localEntry = entry
             self.binding = Box(binding)
-            step = .checkingSource(entry, then: then)
+            step = .checkingSource(entry, then: step)
         case .routingFrom(let sources, let first):
             let results = sources.map { ($0, route(lookups, at: &next)) }
-            step = seeingRemoval(Self.step(query, after: first, results, &lifetime))
+            proceed(to: Self.step(query, after: first, results, &lifetime))
         case .routingOuter(let destination, let sources, let source, let answer):
             let results = sources.map { _ in self.route(lookups, at: &next) }
             do throws(ReachabilityError) {
@@ -200,7 +199,7 @@ extension CandidateLookup {
                 for other in results where try other.get().path != route.path {
                     throw .undecidedSource(outerQuery(destination).from(sources[0]))
                 }
-                lifetime.shorten(to: route.match?.lifetime)
+                lifetime.shorten(to: route.lifetime)
                 outer = Box((destination, route))
                 step = .fetchingOuterInterfaces(
                     route, then: Self.step(after: answer, from: source, inside: route))
@@ -211,25 +210,26 @@ extension CandidateLookup {
         }
     }
 
-    /// The step, but for one that failed because the interface that the socket is bound to was removed meanwhile: there
-    /// is no such interface then.
-    private func seeingRemoval(_ step: Step) -> Step {
-        guard case .failed(let error) = step, error.number == ENODEV, query.outputInterface != 0 else {
-            return step
+    /// Takes the next step, but for one that failed because the interface that the socket is bound to was removed
+    /// meanwhile: there is no such interface then.
+    private mutating func proceed(to next: Step) {
+        step = next
+        guard case .failed(let error) = next, error.number == ENODEV, query.outputInterface != 0 else {
+            return
         }
         let name = boundInterface.map(InterfaceReference.init(name:))
-        return .unreachable((name ?? InterfaceReference(index: query.outputInterface)).absence)
+        step = .unreachable((name ?? InterfaceReference(index: query.outputInterface)).absence)
     }
 
     /// The source address of a bound IPv4 packet that no route matches; `nil` for none.
     ///
     /// The kernel takes the destination to be on the link and selects an address there
     /// (`ip_route_output_key_hash_rcu`).
-    private func sourceOnLink(_ packet: RoutingResult) -> IPAddress? {
-        guard query.destination.family == .v4, query.outputInterface != 0, query.source == nil,
-            case .success(.taken(let choice)) = packet
+    private func sourceOnLink(_ lookups: [RouteLookup], at packet: Int) -> IPAddress? {
+        guard query.outputInterface != 0, query.source == nil, query.destination.family == .v4,
+            case .success(let answer) = lookups[packet].result, let source = answer.source
         else { return nil }
-        return choice.source?.isUnspecified == true ? nil : choice.source
+        return source.isUnspecified ? nil : source
     }
 
     /// The route of a packet, from the results of its two queries.
@@ -284,12 +284,11 @@ extension CandidateLookup {
     /// Takes whether a socket can have the local address: `nil` if it can.
     mutating func take(_ refusal: Result<ReachabilityReason?, ReachabilityError>) {
         guard case .checkingSource(_, let next) = step else { return }
-        step =
-            switch refusal {
-            case .success(nil): next
-            case .success(let reason?): .unreachable(reason)
-            case .failure(let error): seeingRemoval(.failed(error))
-            }
+        switch refusal {
+        case .success(nil): step = next
+        case .success(let reason?): step = .unreachable(reason)
+        case .failure(let error): proceed(to: .failed(error))
+        }
     }
 
     /// Takes the source addresses that the kernel can select.
@@ -298,7 +297,7 @@ extension CandidateLookup {
         do throws(ReachabilityError) {
             step = Self.step(query, after: first, from: try sources.get())
         } catch {
-            step = seeingRemoval(.failed(error))
+            proceed(to: .failed(error))
         }
     }
 
@@ -400,10 +399,6 @@ extension CandidateLookup {
             if let index { index == 0 ? nil : InterfaceReference(index: index) } else {
                 InterfaceReference(of: destination, from: local, options)
             }
-        guard local != nil || interface != nil || destination.needsZone else {
-            self.init(candidate, detail, query, isConnected: isConnected, isOuter: isOuter)
-            return
-        }
         let end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
         let step: Step =
             if let interface {
@@ -413,8 +408,8 @@ extension CandidateLookup {
             } else {
                 Self.firstStep(from: end)
             }
-        let binding = SocketBinding(local: end)
         self.init(
-            candidate, detail, query, bindingTo: binding, isConnected: isConnected, isOuter: isOuter, step)
+            candidate, detail, query, bindingTo: end.map { SocketBinding(local: $0) },
+            isConnected: isConnected, isOuter: isOuter, step)
     }
 }

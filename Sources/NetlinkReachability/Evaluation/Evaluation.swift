@@ -9,7 +9,9 @@ package struct Judgement: Hashable, Sendable {
     /// What decided.
     package var kind: ReachabilityReason.Kind
     /// The nexthop that decided.
-    package var nexthop: Nexthop?
+    ///
+    /// Without the short form of the type, as in ``RouteMatch``.
+    package var nexthop: Optional<Nexthop>
     /// Whether the packet that the route puts around the one that was looked up decided.
     package var isOfOuter = false
 

@@ -116,7 +116,7 @@ extension EvaluationBatch {
         boundTo index: UInt32? = nil
     ) {
         starts.append(batch.lookups.count)
-        batch.add(
+        batch.lookups.append(
             CandidateLookup(candidate, from: local, options, detail, isConnected: isConnected, boundTo: index)
         )
     }
@@ -134,7 +134,9 @@ extension EvaluationBatch {
             exceptions.append((count, .unreachable(known)))
         }
         starts.append(batch.lookups.count)
-        for candidate in admitted { batch.add(CandidateLookup(candidate, from: local, options, detail)) }
+        for candidate in admitted {
+            batch.lookups.append(CandidateLookup(candidate, from: local, options, detail))
+        }
     }
 
     /// Adds the lookup of a candidate as a socket sees it that is bound to an interface.
@@ -147,7 +149,7 @@ extension EvaluationBatch {
         starts.append(batch.lookups.count)
         var lookup = CandidateLookup(candidate, .full, query, bindingTo: SocketBinding(interface: interface))
         lookup.infersCarriers = infersCarriers
-        batch.add(lookup)
+        batch.lookups.append(lookup)
     }
 
     /// The indices of the lookups of a target.
@@ -218,7 +220,11 @@ extension EvaluationBatch {
         return evaluation(of: best, all: isFull ? all(indices(of: target)) : [])
     }
 
-    private typealias Judged = (lookup: Int, judgement: Judgement)
+    /// A structure, because the runtime copies tuples whose elements count references.
+    private struct Judged {
+        let lookup: Int
+        let judgement: Judgement
+    }
 
     /// Evaluates each candidate of a target alone: the first of the highest rank gives the flags whole.
     ///
@@ -235,8 +241,8 @@ extension EvaluationBatch {
         for lookup in indices(of: target) {
             do throws(ReachabilityError) {
                 let next = try judge(lookup)
-                guard best.map({ next.replaces($0.judgement) }) ?? true else { continue }
-                best = (lookup, next)
+                if let best, !next.replaces(best.judgement) { continue }
+                best = Judged(lookup: lookup, judgement: next)
                 if next.flags.rank == 2 { return exception == nil ? best : nil }
             } catch {
                 failure = failure ?? error
@@ -253,7 +259,7 @@ extension EvaluationBatch {
         for lookup in lookups {
             if case .failed = batch.lookups[lookup].step { continue }
             guard let judgement = try? judge(lookup) else { continue }
-            let next = evaluation(of: (lookup, judgement))
+            let next = evaluation(of: Judged(lookup: lookup, judgement: judgement))
             if all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
         }
         return all

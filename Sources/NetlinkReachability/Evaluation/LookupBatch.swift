@@ -23,11 +23,6 @@ struct LookupBatch {
     /// The queries that are being asked.
     private var queries: [RouteLookup] = []
 
-    /// Adds a lookup.
-    mutating func add(_ lookup: consuming CandidateLookup) {
-        lookups.append(lookup)
-    }
-
     /// Adds the lookup of what carries a tunnel, unless there is one.
     ///
     /// - Returns: Its place among ``carriers``.
@@ -54,7 +49,9 @@ struct LookupBatch {
             if queries.isEmpty {
                 guard interfaces.haveTunnels, addCarriers(interfaces, host) else {
                     // The reason can name an address; if they cannot be listed, it is shorter.
-                    if lookups.contains(where: \.lacksSource) { _ = try? host.addresses() }
+                    for index in lookups.indices where lookups[index].detail != .flags {
+                        if lookups[index].lacksSource { _ = try? host.addresses() }
+                    }
                     return
                 }
             } else {
@@ -79,7 +76,7 @@ struct LookupBatch {
 extension CandidateLookup {
     /// Whether no address can be the source of IPv6 packets, or only one that routers do not forward.
     fileprivate var lacksSource: Bool {
-        guard detail != .flags, query.destination.family == .v6, case .answered(let source, let answer) = step
+        guard query.destination.family == .v6, case .answered(let source, let answer) = step
         else { return false }
         guard case .taken(let match) = answer else { return answer == .rejected(.noSourceAddress) }
         guard let source = source ?? match.source, !query.destination.isLinkLocal else { return false }
@@ -167,8 +164,8 @@ struct BatchInterfaces {
         let decides = match.type.leavesHost
         guard decides || detail != .flags else { return true }
         guard match.hasSeveralNexthops else {
-            guard let nexthop = match.nexthop else { return !decides }
-            return try fetch(nexthop.interfaceIndex, detail) || !decides
+            guard let index = match.nexthop?.interfaceIndex else { return !decides }
+            return try fetch(index, detail) || !decides
         }
         var isAnyFound = false
         for nexthop in match.nexthops where try fetch(nexthop.interfaceIndex, detail) { isAnyFound = true }

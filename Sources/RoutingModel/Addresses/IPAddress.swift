@@ -130,6 +130,7 @@ extension IPAddress {
     /// Calls the body with the 4 or 16 bytes of the address in network order.
     ///
     /// The bytes are valid only during the call. The zone is not part of them.
+    @inlinable
     public func withNetworkBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         switch family {
         case .v4: try withUnsafeBytes(of: UInt32(truncatingIfNeeded: low).bigEndian, body)

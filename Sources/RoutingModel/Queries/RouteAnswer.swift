@@ -26,6 +26,11 @@ package enum RouteAnswer: Hashable, Sendable {
     /// The table's entry; `nil` for a rejection, and where the query does not want it.
     package var entry: Route? { match?.entry }
 
+    /// How long the route still lives, in 1/100 s; `nil` for one without a lifetime, and for a rejection.
+    package var lifetime: Int32? {
+        if case .taken(let match) = self { match.lifetime } else { nil }
+    }
+
     /// Whether a nexthop puts something around its packets.
     package var isEncapsulated: Bool {
         guard case .taken(let match) = self else { return false }

@@ -214,8 +214,9 @@ package struct Nexthop: Hashable, Sendable {
     package var gatewayScope = GatewayScope.unnoted
     /// What is put around the packets; `nil` for nothing.
     ///
-    /// It is on the heap, because few nexthops have it.
-    package private(set) var encapsulation: Box<Encapsulation>?
+    /// It is on the heap, because few nexthops have it. Without the short form of the type, whose `nil` an initializer
+    /// would write first and then replace.
+    package private(set) var encapsulation: Optional<Box<Encapsulation>>
 
     /// Describes a nexthop.
     package init(
