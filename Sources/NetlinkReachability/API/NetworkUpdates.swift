@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// An observation as a sequence: the current value, and then every change.
 ///
 /// ```swift
@@ -167,7 +169,7 @@ struct ObservationIteration<Value: Sendable> {
         let selection = ObservationSink<Value>.Selection(
             skipsFailures: skipsFailures, keepsAll: expiry != nil, expiry: expiry)
         sink = ObservationSink(
-            queries.map(\.observed), .iteration(continuation, tracker), selection, work: monitor.work)
+            queries.map(\.observed), .iteration(Box(continuation), tracker), selection, work: monitor.work)
         observation = try NetworkObservation(queries, sink, monitor, until: deadline)
         continuation.onTermination = { [weak observation] _ in observation?.end(waits: false) }
         self.tracker = tracker

@@ -19,14 +19,19 @@ extension NetworkFacts {
         var rest = items[...]
         while !rest.isEmpty {
             var batch = EvaluationBatch(self)
-            var planned: [(item: Item, targets: Range<Int>)] = []
+            let planned = rest
+            // Where the targets of each item end.
+            var ends: [Int] = []
             while batch.count < EvaluationBatch.limit, let item = rest.popFirst() {
-                let first = batch.count
                 plan(item, &batch)
-                planned.append((item, first..<batch.count))
+                ends.append(batch.count)
             }
             batch.run()
-            for (item, targets) in planned { try take(item, &batch, targets) }
+            var first = 0
+            for (item, end) in zip(planned, ends) {
+                try take(item, &batch, first..<end)
+                first = end
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 public import Dispatch
 internal import Glibc
+internal import RoutingModel
 internal import SystemSupport
 
 /// Where a handler is called.
@@ -56,7 +57,8 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     /// Who receives the results.
     enum Receiver: Sendable {
         case handler(Handler, CallbackDelivery)
-        case iteration(AsyncStream<Void>.Continuation, IterationTracker?)
+        /// The continuation is on the heap: its type has no fixed layout, and the runtime would copy each receiver.
+        case iteration(Box<AsyncStream<Void>.Continuation>, IterationTracker?)
     }
 
     /// What the receiver gets of the results.
@@ -292,7 +294,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         switch receiver {
         case .iteration(let continuation, let tracker):
             tracker?.willOffer()
-            continuation.yield()
+            continuation.value.yield()
         case .handler(_, .onMonitorThread): break
         case .handler(_, .queue(let queue)):
             work?.begin()
@@ -353,7 +355,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
         running?.wait()
         if case .iteration(let continuation, let tracker) = receiver {
-            continuation.finish()
+            continuation.value.finish()
             tracker?.end()
         }
         return receiver != nil
