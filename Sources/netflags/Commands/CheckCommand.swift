@@ -28,14 +28,12 @@ struct Check: TargetListCommand {
 
     @OptionGroup var settings: CheckSettings
 
-    @OptionGroup var resolution: ResolutionOptions
-
     @OptionGroup var recorded: ReplayOptions
 
     @Argument(help: .targets) var targets: [String] = []
 
     func query() throws(UsageError) -> TargetQuery {
-        try settings.applied(to: resolution.query(targets, socket, recorded))
+        try settings.applied(to: recorded.query(targets, socket, timeout: settings.timeout))
     }
 
     /// Evaluates the targets, and writes a line for each in their order.
@@ -105,6 +103,9 @@ struct CheckSettings: ParsableArguments {
             "Show below each row the addresses, routes and interfaces that led to it, and what connect(2) gives."
     )
     var explain = false
+
+    @Option(limitOf: "resolving each name")
+    var timeout: Duration = .seconds(5)
 
     /// The query with these options.
     func applied(to query: TargetQuery) throws(UsageError) -> TargetQuery {

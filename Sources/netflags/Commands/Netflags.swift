@@ -105,7 +105,5 @@ struct RootCompletion: ParsableCommand {
 
     @OptionGroup var settings: CheckSettings
 
-    @OptionGroup var resolution: ResolutionOptions
-
     @OptionGroup var recorded: ReplayOptions
 }

@@ -31,7 +31,8 @@ struct Order: TargetListCommand {
     @Flag(help: "One JSON object an address.")
     var json = false
 
-    @OptionGroup var resolution: ResolutionOptions
+    @Option(limitOf: "resolving each name")
+    var timeout: Duration = .seconds(5)
 
     @OptionGroup var recorded: ReplayOptions
 
@@ -41,7 +42,7 @@ struct Order: TargetListCommand {
     var targets: [String] = []
 
     func perform() throws -> ExitStatus {
-        let query = try resolution.query(targets, socket, recorded)
+        let query = try recorded.query(targets, socket, timeout: timeout)
         var isWhole = true
         let targets = try query.readTargets(of: try query.operands()) {
             printError("\($0)")
