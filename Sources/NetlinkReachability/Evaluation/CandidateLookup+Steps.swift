@@ -33,7 +33,7 @@ extension CandidateLookup {
             // its hash chooses for this destination; a recording does not contain the hash.
             let isOpen =
                 isDefaultPath && query.destination.family == .v4 && answer.match?.hasSeveralNexthops == true
-            guard !isOpen, let source = answer.match?.source else { return .selectingSource(after: answer) }
+            guard !isOpen, let source = answer.source else { return .selectingSource(after: answer) }
             return step(query, after: answer, from: source.isUnspecified ? [] : [source])
         }
     }

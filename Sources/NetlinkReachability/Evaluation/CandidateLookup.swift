@@ -234,13 +234,12 @@ extension CandidateLookup {
 
     /// The route of a packet, from the results of its two queries.
     private func route(_ lookups: [RouteLookup], at next: inout Int) -> RoutingResult {
-        let (entry, packet) = (next, next + 1)
+        // The lookups are not copied: their queries are large.
+        let (query, entry, packet) = (lookups[next].query, lookups[next].result, lookups[next + 1].result)
         next += 2
-        // A lookup is not copied: its answer counts references.
-        let query = lookups[entry].query
         return Result { () throws(ReachabilityError) in
-            let bound = try lookups[entry].result.get().bound(toInterface: query.outputInterface)
-            let choice = try lookups[packet].result.get()
+            let bound = try entry.get().bound(toInterface: query.outputInterface)
+            let choice = try packet.get()
             // `ip_route_output_key_hash_rcu` takes the destination to be on the link.
             if isOuter, query.destination.family == .v4, bound.isRejected, query.outputInterface != 0,
                 !choice.isRejected

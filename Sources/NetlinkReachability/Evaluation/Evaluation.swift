@@ -79,7 +79,9 @@ package struct Evaluation: Hashable, Sendable {
     /// The flags, and what decided.
     package var judgement: Judgement
     /// The interface of the nexthop that decided.
-    package var facts: InterfaceFacts?
+    ///
+    /// Without the short form of the type, as in ``RouteMatch``.
+    package var facts: Optional<InterfaceFacts>
     /// On the heap: an evaluation is copied often.
     private let basis: Box<Basis>
 
@@ -184,7 +186,7 @@ extension Evaluation {
 
     /// The source address that packets get and that is of no use, in words.
     private var unusableSource: String {
-        guard let source = query?.source ?? answer?.match?.source, !source.isUnspecified else {
+        guard let source = query?.source ?? answer?.source, !source.isUnspecified else {
             return "no IPv4 address is valid there"
         }
         let pending = basis.value.pendingSource

@@ -242,8 +242,9 @@ extension EvaluationBatch {
             do throws(ReachabilityError) {
                 let next = try judge(lookup)
                 if let best, !next.replaces(best.judgement) { continue }
-                best = Judged(lookup: lookup, judgement: next)
-                if next.flags.rank == 2 { return exception == nil ? best : nil }
+                let judged = Judged(lookup: lookup, judgement: next)
+                if next.flags.rank == 2 { return exception == nil ? judged : nil }
+                best = judged
             } catch {
                 failure = failure ?? error
             }
@@ -429,7 +430,7 @@ extension EvaluationBatch {
 extension RouteAnswer {
     /// The source address of a packet; `nil` where it is unknown, and where there is none.
     fileprivate func sourceAddress(of query: RouteQuery) -> IPAddress? {
-        let source = query.source ?? match?.source
+        let source = query.source ?? self.source
         return source?.isUnspecified == true ? nil : source
     }
 }

@@ -50,6 +50,7 @@ struct LookupBatch {
                 guard interfaces.haveTunnels, addCarriers(interfaces, host) else {
                     // The reason can name an address; if they cannot be listed, it is shorter.
                     for index in lookups.indices where lookups[index].detail != .flags {
+                        guard lookups[index].query.destination.family == .v6 else { continue }
                         if lookups[index].lacksSource { _ = try? host.addresses() }
                     }
                     return
@@ -74,10 +75,9 @@ struct LookupBatch {
 }
 
 extension CandidateLookup {
-    /// Whether no address can be the source of IPv6 packets, or only one that routers do not forward.
+    /// Whether no address can be the source of its packets, which are of IPv6, or only one that routers do not forward.
     fileprivate var lacksSource: Bool {
-        guard query.destination.family == .v6, case .answered(let source, let answer) = step
-        else { return false }
+        guard case .answered(let source, let answer) = step else { return false }
         guard case .taken(let match) = answer else { return answer == .rejected(.noSourceAddress) }
         guard let source = source ?? match.source, !query.destination.isLinkLocal else { return false }
         return source.isLinkLocal || source.isLoopback

@@ -3,7 +3,7 @@
 internal import RoutingModel
 
 /// Orders addresses: one batch of lookups, and the rules of RFC 6724 on the answers.
-struct AddressOrdering {
+struct AddressOrdering: ~Copyable {
     private let facts: NetworkFacts
     private let options: ReachabilityOptions
     private let policy: AddressPolicy
@@ -18,7 +18,7 @@ struct AddressOrdering {
 
     /// Orders addresses; those of other families than the options have are left out.
     mutating func order(
-        _ addresses: some Collection<IPAddress>,
+        _ addresses: [IPAddress],
         interleaved: Bool
     ) throws(ReachabilityError) -> [OrderedAddress] {
         let addresses = addresses.filter { options.admits($0.unmapped.family) }

@@ -31,7 +31,7 @@ extension NetworkSource {
         policy: AddressPolicy? = nil
     ) throws(ReachabilityError) -> [OrderedAddress] {
         var ordering = AddressOrdering(facts, options, policy)
-        return try ordering.order(addresses, interleaved: interleaved)
+        return try ordering.order(Array(addresses), interleaved: interleaved)
     }
 
     /// Orders the addresses of a target as a program tries them, and blocks the thread while a name is resolved.

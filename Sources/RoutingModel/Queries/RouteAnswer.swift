@@ -31,6 +31,11 @@ package enum RouteAnswer: Hashable, Sendable {
         if case .taken(let match) = self { match.lifetime } else { nil }
     }
 
+    /// The source address that the packet gets, as ``RouteMatch/source``; `nil` for a rejection.
+    package var source: IPAddress? {
+        if case .taken(let match) = self { match.source } else { nil }
+    }
+
     /// Whether a nexthop puts something around its packets.
     package var isEncapsulated: Bool {
         guard case .taken(let match) = self else { return false }

@@ -115,9 +115,8 @@ extension NetworkInterface.InterfaceType {
 
     private static func of(_ link: Link, _ facts: InterfaceFacts) -> Self {
         if link.flags.contains(.loopback) { return .loopback }
-        if link.isCellularKind || (link.index == facts.index && facts.isCellularDevice) {
-            return .cellular
-        }
+        let isCellular = link.index == facts.index ? facts.traits.contains(.isCellular) : link.isCellularKind
+        if isCellular { return .cellular }
         if facts.wirelessIndexes.contains(link.index) { return .wifi }
         return link.hardwareType == .ethernet && !link.leadsNowhere ? .wiredEthernet : .other
     }
