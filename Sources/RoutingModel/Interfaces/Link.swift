@@ -200,3 +200,208 @@ package struct HardwareType: RawRepresentable, Hashable, Sendable {
     /// No hardware address at all: tun, WireGuard, xfrm (`ARPHRD_NONE`).
     package static let none = HardwareType(rawValue: 65534)
 }
+
+// MARK: - What the kind says
+
+/// What the driver's kind of an interface says about it.
+///
+/// The kernel's counterpart is IFLA_INFO_KIND. What the attributes of a kind say is read where its message is parsed.
+struct KindTraits: OptionSet {
+    let rawValue: UInt16
+
+    /// There is one peer at the other end, also where the hardware type and the flags do not show it.
+    static let isPointToPoint = KindTraits(rawValue: 1 << 0)
+    /// A cellular modem.
+    static let isCellular = KindTraits(rawValue: 1 << 1)
+    /// A tunnel whose ends rtnetlink does not show.
+    static let isOpaqueTunnel = KindTraits(rawValue: 1 << 2)
+    /// It has the type of its ports.
+    static let hasPorts = KindTraits(rawValue: 1 << 3)
+    /// It has the type of the interface below it.
+    static let isLayer = KindTraits(rawValue: 1 << 4)
+    /// One end of a pair, whose IFLA_LINK is the other end.
+    static let isPairEnd = KindTraits(rawValue: 1 << 5)
+    /// What is sent through it leads nowhere: a dummy drops what it is given, and an ifb what was not redirected to it.
+    static let leadsNowhere = KindTraits(rawValue: 1 << 6)
+    /// The driver reports the operational state "unknown" rather than "up".
+    static let hidesState = KindTraits(rawValue: 1 << 7)
+    /// Its IFLA_LINK is no layer below: it selects the VRF of its packets alone (`xfrm_dst_lookup`).
+    static let linkSelectsDomain = KindTraits(rawValue: 1 << 8)
+
+    /// It drops packets behind labels, and sends those of IPv4 and IPv6 alone.
+    static let sendsNoLabels = KindTraits(rawValue: 1 << 9)
+
+    fileprivate static let ofKind: [String: KindTraits] = [
+        "ppp": [.isPointToPoint, .hidesState],
+        "l2tp": .isPointToPoint,
+        // Those whose ends the kernel shows are read in `TunnelEnds+Attributes.swift`.
+        "gre": .isPointToPoint, "ip6tnl": .isPointToPoint, "ipip": .isPointToPoint, "sit": .isPointToPoint,
+        "xfrm": [.isPointToPoint, .isOpaqueTunnel, .linkSelectsDomain, .sendsNoLabels],
+        // The ends of vti and xfrm are in IPsec states, which only a privileged process can read.
+        "vti": [.isPointToPoint, .isOpaqueTunnel, .sendsNoLabels], "vti6": [.isOpaqueTunnel, .sendsNoLabels],
+        "wireguard": [.isPointToPoint, .isOpaqueTunnel, .hidesState, .sendsNoLabels],
+        "amneziawg": [.isOpaqueTunnel, .sendsNoLabels], "ovpn": [.isOpaqueTunnel, .sendsNoLabels],
+        // A tap is a tun with Ethernet framing, and has many peers: its hardware type shows it.
+        "tun": .isOpaqueTunnel,
+        "wwan": [.isCellular, .hidesState], "rmnet": .isCellular,
+        "bond": .hasPorts, "bridge": .hasPorts, "team": .hasPorts,
+        "ipvlan": .isLayer, "ipvtap": .isLayer, "macvlan": .isLayer, "macvtap": .isLayer, "vlan": .isLayer,
+        "netkit": .isPairEnd, "veth": .isPairEnd, "vxcan": .isPairEnd,
+        "dummy": [.leadsNowhere, .hidesState], "ifb": [.leadsNowhere, .hidesState],
+    ]
+}
+
+extension Link {
+    /// What its kind says; nothing for an interface without a kind, as most cards are.
+    var kindTraits: KindTraits { kind.isEmpty ? [] : KindTraits.ofKind[kind] ?? [] }
+
+    /// Whether the interface is one end of a pair, and ``lower`` the other.
+    package var isPairEnd: Bool { kindTraits.contains(.isPairEnd) }
+
+    /// Whether the driver's kind is one of cellular modems.
+    package var isCellularKind: Bool { kindTraits.contains(.isCellular) }
+
+    /// Whether nothing that is sent through the interface arrives anywhere.
+    package var leadsNowhere: Bool { kindTraits.contains(.leadsNowhere) }
+
+    /// Whether the driver reports the operational state "up" rather than "unknown".
+    package var reportsState: Bool { !kindTraits.contains(.hidesState) && !flags.contains(.loopback) }
+
+    /// The packets that the interface can send.
+    var payloads: TunnelPayloads {
+        let payloads = tunnel?.value.payloads ?? .all
+        return kindTraits.contains(.sendsNoLabels) ? payloads.subtracting(.labels) : payloads
+    }
+
+    /// Whether the packets of this interface leave the host in other packets.
+    package var isTunnel: Bool { tunnel != nil || kindTraits.contains(.isOpaqueTunnel) }
+
+    /// The ends of a tunnel by which its outer packets can be looked up here; `nil` where they are not known, and for
+    /// a tunnel whose outer packets belong to another network namespace.
+    package var ends: TunnelEnds? { lowerIsForeign ? nil : tunnel?.value }
+}
+
+// MARK: - Settings
+
+/// Settings of one address family that decide about routes, for one interface or for all.
+///
+/// The kernel's counterpart is RTM_NEWNETCONF: sysctls below `net.ipv4.conf` and `net.ipv6.conf`.
+package struct FamilySettings: Hashable, Sendable {
+    /// What the settings are for.
+    package enum Place: Hashable, Sendable {
+        /// The whole network: `conf.all`.
+        case all
+        /// Interfaces that are yet to come: `conf.default`.
+        case newInterfaces
+        /// One interface, by its index.
+        case interface(UInt32)
+    }
+
+    /// The family.
+    package var family: IPAddress.Family
+    /// What they are for.
+    package var place: Place
+    /// Whether routes without a carrier are ignored (`ignore_routes_with_linkdown`); `nil` where nothing is said.
+    package var ignoresLinkdown: Bool?
+    /// Whether packets are forwarded (`forwarding`); `nil` where nothing is said.
+    package var forwards: Bool?
+
+    /// Describes settings.
+    package init(
+        family: IPAddress.Family,
+        place: Place,
+        ignoresLinkdown: Bool? = nil,
+        forwards: Bool? = nil
+    ) {
+        self.family = family
+        self.place = place
+        self.ignoresLinkdown = ignoresLinkdown
+        self.forwards = forwards
+    }
+}
+
+/// Settings of both families, for one interface or for a whole network; `nil` is unknown.
+///
+/// Dumps of links hold those of each interface; ``FamilySettings`` hold either.
+package struct RoutingSettings: Hashable, Sendable {
+    /// The sysctl `ignore_routes_with_linkdown` for IPv4.
+    package var ipv4IgnoresLinkdown: Bool?
+    /// The sysctl `ignore_routes_with_linkdown` for IPv6.
+    package var ipv6IgnoresLinkdown: Bool?
+    /// The sysctl `forwarding` for IPv6.
+    ///
+    /// A router does not ask whether its neighbours answer.
+    package var ipv6Forwards: Bool?
+
+    /// The initial settings of a network namespace.
+    package static let initial = RoutingSettings(
+        ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false)
+
+    /// Describes settings; what is left out is unknown.
+    package init(
+        ipv4IgnoresLinkdown: Bool? = nil, ipv6IgnoresLinkdown: Bool? = nil, ipv6Forwards: Bool? = nil
+    ) {
+        self.ipv4IgnoresLinkdown = ipv4IgnoresLinkdown
+        self.ipv6IgnoresLinkdown = ipv6IgnoresLinkdown
+        self.ipv6Forwards = ipv6Forwards
+    }
+
+    /// The sysctl `ignore_routes_with_linkdown` for a family.
+    package func ignoresLinkdown(_ family: IPAddress.Family) -> Bool? {
+        family == .v4 ? ipv4IgnoresLinkdown : ipv6IgnoresLinkdown
+    }
+
+    /// Takes over what a notification says.
+    package mutating func take(_ settings: FamilySettings) {
+        switch settings.family {
+        case .v4:
+            ipv4IgnoresLinkdown = settings.ignoresLinkdown ?? ipv4IgnoresLinkdown
+        case .v6:
+            ipv6IgnoresLinkdown = settings.ignoresLinkdown ?? ipv6IgnoresLinkdown
+            ipv6Forwards = settings.forwards ?? ipv6Forwards
+        }
+    }
+
+    /// Takes over what is unknown.
+    package mutating func fill(from other: Self) {
+        ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
+        ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
+        ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
+    }
+}
+
+// MARK: - Messages
+
+/// A message about an interface, which can be partial.
+///
+/// Wi-Fi drivers notify scans with messages of two attributes, and IPv6 and bridges send messages of the same
+/// type. An attribute that is missing there has not changed.
+package struct LinkReport: Hashable, Sendable {
+    /// The interface, with the attributes of the message.
+    package var link: Link
+    /// Whether the message describes the whole interface.
+    package var isWhole: Bool
+
+    /// Wraps the contents of a message.
+    package init(_ link: Link, isWhole: Bool = true) {
+        self.link = link
+        self.isWhole = isWhole
+    }
+
+    /// The interface after this message.
+    ///
+    /// Every message has the state bits and the type. Of the other attributes of a partial one only the name can be
+    /// distinguished from an omission.
+    package func merged(into known: Link?) -> Link {
+        guard !isWhole, var merged = known else {
+            var link = link
+            // Settings are part of dumps and of most notifications.
+            if let known { link.settings.fill(from: known.settings) }
+            return link
+        }
+        merged.flags = link.flags
+        merged.hardwareType = link.hardwareType
+        if !link.name.isEmpty { merged.name = link.name }
+        return merged
+    }
+}

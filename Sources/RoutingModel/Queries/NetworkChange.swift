@@ -42,40 +42,6 @@ package enum RoutePlacement: Hashable, Sendable {
     case replacing
 }
 
-/// A message about an interface, which can be partial.
-///
-/// Wi-Fi drivers notify scans with messages of two attributes, and IPv6 and bridges send messages of the same
-/// type. An attribute that is missing there has not changed.
-package struct LinkReport: Hashable, Sendable {
-    /// The interface, with the attributes of the message.
-    package var link: Link
-    /// Whether the message describes the whole interface.
-    package var isWhole: Bool
-
-    /// Wraps the contents of a message.
-    package init(_ link: Link, isWhole: Bool = true) {
-        self.link = link
-        self.isWhole = isWhole
-    }
-
-    /// The interface after this message.
-    ///
-    /// Every message has the state bits and the type. Of the other attributes of a partial one only the name can be
-    /// distinguished from an omission.
-    package func merged(into known: Link?) -> Link {
-        guard !isWhole, var merged = known else {
-            var link = link
-            // Settings are part of dumps and of most notifications.
-            if let known { link.settings.fill(from: known.settings) }
-            return link
-        }
-        merged.flags = link.flags
-        merged.hardwareType = link.hardwareType
-        if !link.name.isEmpty { merged.name = link.name }
-        return merged
-    }
-}
-
 /// What a notification affects: not what is true now, only what to ask about again.
 package enum KernelNotification: Hashable, Sendable {
     /// An interface; a loss when it is gone, down or without a carrier.

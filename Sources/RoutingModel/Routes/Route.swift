@@ -107,6 +107,38 @@ extension Route {
     package static let bootOrigin: UInt8 = 3
     /// The origin of the routes of router advertisements (`RTPROT_RA`).
     package static let advertisedOrigin: UInt8 = 9
+
+    /// The words of ip(8) for the origins.
+    package static let origins: [String: UInt8] = [
+        "redirect": 1, "kernel": 2, "boot": 3, "static": 4, "gated": 8, "ra": 9, "mrt": 10, "zebra": 11,
+        "bird": 12, "dnrouted": 13, "xorp": 14, "ntk": 15, "dhcp": 16, "keepalived": 18, "babel": 42,
+        "bgp": 186, "isis": 187, "ospf": 188, "rip": 189, "eigrp": 192,
+    ]
+
+    /// The word for who made the route, or the number where there is none.
+    package var originWord: String {
+        Self.origins.first { $0.value == origin }?.key ?? "\(origin)"
+    }
+
+    /// Whether router advertisements can prolong the lifetime, which no notification shows (RTPROT_KERNEL, RTPROT_RA).
+    package var mayBeProlonged: Bool { Self.mayBeProlonged(origin: origin) }
+
+    /// Whether routes of an origin can be a router's.
+    package static func mayBeProlonged(origin: UInt8) -> Bool {
+        origin == kernelOrigin || origin == advertisedOrigin
+    }
+
+    /// The route without its state and lifetime.
+    package var identity: Route {
+        var route = self
+        route.expires = nil
+        route.flags = 0
+        for index in route.nexthops.indices {
+            route.nexthops[index].flags.formIntersection(.onLink)
+            route.nexthops[index].gatewayScope = .unnoted
+        }
+        return route
+    }
 }
 
 /// The preference of a router (RFC 4191).
@@ -342,5 +374,49 @@ extension Encapsulation: CustomStringConvertible {
         let number = Int(kind.rawValue)
         let name = names.indices.contains(number) ? names[number] : "\(number)"
         return destination.map { "\(name) to \($0)" } ?? name
+    }
+}
+
+// MARK: - Nexthop objects
+
+/// A nexthop that routes share by its number, alone or as a group of others.
+///
+/// The kernel's counterpart is RTM_NEWNEXTHOP (Linux 5.3 and later).
+package struct NexthopObject: Hashable, Sendable {
+    /// A member of a group and its share of the traffic.
+    package struct Member: Hashable, Sendable {
+        /// The member's number.
+        package var id: UInt32
+        /// The share, from 1.
+        package var weight: UInt16
+
+        /// Names a member.
+        package init(id: UInt32, weight: UInt16 = 1) {
+            self.id = id
+            self.weight = weight
+        }
+    }
+
+    /// What a nexthop does with packets.
+    package enum Kind: Hashable, Sendable {
+        /// Sends them one way.
+        case single(Nexthop)
+        /// Spreads them over other nexthops.
+        case group([Member])
+        /// Drops them.
+        case blackhole
+        /// Belongs to a bridge's forwarding table and to no route.
+        case forwarding
+    }
+
+    /// The number, from 1.
+    package var id: UInt32
+    /// What it does.
+    package var kind: Kind
+
+    /// Describes a nexthop.
+    package init(id: UInt32, kind: Kind) {
+        self.id = id
+        self.kind = kind
     }
 }

@@ -18,3 +18,12 @@ extension Array {
         return low
     }
 }
+
+extension Dictionary {
+    /// Removes a member of the set at a key, and the set with its last member.
+    @inlinable
+    package mutating func remove<Member>(_ member: Member, at key: Key) where Value == Set<Member> {
+        self[key]?.remove(member)
+        if self[key]?.isEmpty ?? false { self[key] = nil }
+    }
+}
