@@ -212,3 +212,197 @@ private struct PrefixPlace {
         position = 1 << rest | bits.group(at: offset) >> (PrefixNode.step - rest)
     }
 }
+
+// MARK: - Nodes
+
+/// A node of a ``PrefixTable``: the prefixes that end within four bits, and what lies below them.
+///
+/// A node at offset `o` holds the prefixes of length `o + 1` to `o + 4`; the root, at offset 0, also that of length 0.
+/// The position of a prefix is a heap index: 1 is the node itself, and 2h and 2h + 1 are h followed by a 0 or a 1. So
+/// 16 to 31 are the prefixes of full length.
+struct PrefixNode: Sendable {
+    /// The number of bits that a node decides.
+    static let step = 4
+
+    /// The bits that everything in the node and below it begins with, and zeros behind them.
+    let key: UInt128
+    /// Bit h: there is a prefix at position h.
+    var prefixes: UInt32 = 0
+    /// The index of the first value; values are in the order of their positions.
+    var firstValue: UInt32 = 0
+    /// The index of the first child; children are in the order of their next bits.
+    var firstChild: UInt32 = 0
+    /// Bit n: there is a child whose next four bits are n.
+    var children: UInt16 = 0
+    private let storedOffset: UInt8
+
+    /// Creates a node without prefixes.
+    init(_ bits: UInt128 = 0, offset: Int = 0) {
+        key = bits.keeping(offset)
+        storedOffset = UInt8(offset)
+    }
+
+    /// The number of bits of ``key``, a multiple of ``step``.
+    var offset: Int { Int(storedOffset) }
+
+    /// Whether an address begins with the bits of the node.
+    func covers(_ bits: UInt128) -> Bool {
+        (key ^ bits).leadingZeroBitCount >= offset
+    }
+
+    /// The bits of an address that the node decides.
+    func group(of bits: UInt128) -> Int {
+        bits.group(at: offset)
+    }
+
+    /// The position of the longest prefix that covers addresses with a group of bits and is shorter than a limit.
+    func longestMatch(_ group: Int, shorterThan limit: Int) -> Int? {
+        guard prefixes != 0 else { return nil }
+        // With each bit less a prefix is at half the position.
+        var position = (1 << Self.step | group) >> max(0, Self.step + 1 + offset - limit)
+        while position > 0, !has(position) { position >>= 1 }
+        return position > 0 ? position : nil
+    }
+}
+
+extension PrefixNode {
+    /// Whether there is a prefix at a position.
+    func has(_ position: Int) -> Bool {
+        prefixes &>> UInt32(position) & 1 != 0
+    }
+
+    /// The index of the value of a position, present or to be inserted.
+    func value(_ position: Int) -> Int {
+        Int(firstValue) + (prefixes & (1 &<< UInt32(position) - 1)).nonzeroBitCount
+    }
+
+    /// The indexes of all values.
+    var values: Range<Int> {
+        Int(firstValue)..<Int(firstValue) + prefixes.nonzeroBitCount
+    }
+
+    /// The index of the child for a group of bits; `nil` if there is none.
+    func child(_ group: Int) -> Int? {
+        children &>> UInt16(group) & 1 != 0 ? childIndex(group) : nil
+    }
+
+    /// The index of the child for a group of bits, present or to be inserted.
+    func childIndex(_ group: Int) -> Int {
+        Int(firstChild) + (children & (1 &<< UInt16(group) - 1)).nonzeroBitCount
+    }
+
+    /// The indexes of all children.
+    var childBlock: Range<Int> {
+        Int(firstChild)..<Int(firstChild) + children.nonzeroBitCount
+    }
+
+    /// The length of the prefix at a position.
+    func length(ofPosition position: Int) -> Int {
+        offset + Self.bitCount(position)
+    }
+
+    /// The bits of the prefix at a position.
+    func bits(ofPosition position: Int) -> UInt128 {
+        let count = Self.bitCount(position)
+        return key | (UInt128(position) & (1 &<< UInt128(count) - 1)) << UInt128(128 - offset - count)
+    }
+
+    /// The bits that a position adds to those of the node.
+    private static func bitCount(_ position: Int) -> Int {
+        Int.bitWidth - 1 - position.leadingZeroBitCount
+    }
+}
+
+// MARK: - Bits
+
+extension UInt128 {
+    /// The bits that a node at an offset decides; zeros stand for those behind the last.
+    func group(at offset: Int) -> Int {
+        Int(truncatingIfNeeded: (self &<< UInt128(offset)) &>> UInt128(128 - PrefixNode.step))
+    }
+
+    /// The first `count` bits, and zeros behind them.
+    func keeping(_ count: Int) -> UInt128 {
+        count == 0 ? 0 : self & (.max &<< UInt128(128 - count))
+    }
+}
+
+extension IPAddress {
+    /// The address with its first bit topmost.
+    var topBits: UInt128 { family == .v4 ? bits &<< 96 : bits }
+
+    /// Takes the first bits of a number.
+    init(topBits: UInt128, _ family: Family) {
+        self.init(family: family, bits: family == .v4 ? topBits >> 96 : topBits)
+    }
+}
+
+// MARK: - Storage
+
+/// An array of elements in blocks that grow and shrink by one element, each moving to another place then.
+///
+/// Unused blocks are kept by their size for the next one of that size.
+struct BlockPool<Element: Sendable>: Sendable {
+    private var elements: ContiguousArray<Element>
+    /// The starts of the unused blocks of each size.
+    private var unused: [[UInt32]] = []
+
+    /// Creates a pool with a first block of some elements, from index 0 on.
+    init(_ first: Element...) {
+        elements = ContiguousArray(first)
+    }
+
+    /// The bytes allocated.
+    var memoryFootprint: Int {
+        unused.reduce(elements.capacity * MemoryLayout<Element>.stride) { $0 + 32 + $1.capacity * 4 }
+    }
+
+    subscript(index: Int) -> Element {
+        _read { yield elements[index] }
+        _modify { yield &elements[index] }
+    }
+
+    /// Inserts an element before an index of a block, or at its end.
+    ///
+    /// - Returns: The new index of the block.
+    mutating func insert(_ element: Element, at index: Int, block: Range<Int>) -> UInt32 {
+        let start = reserve(block.count + 1, filledWith: element)
+        move(block.lowerBound..<index, to: start)
+        move(index..<block.upperBound, to: start + index - block.lowerBound + 1)
+        elements[start + index - block.lowerBound] = element
+        release(block)
+        return UInt32(start)
+    }
+
+    /// Removes an element of a block.
+    ///
+    /// - Returns: The new index of the block.
+    mutating func remove(at index: Int, block: Range<Int>) -> UInt32 {
+        guard block.count > 1 else {
+            release(block)
+            return 0
+        }
+        let start = reserve(block.count - 1, filledWith: elements[index])
+        move(block.lowerBound..<index, to: start)
+        move(index + 1..<block.upperBound, to: start + index - block.lowerBound)
+        release(block)
+        return UInt32(start)
+    }
+
+    /// Keeps a block for another one of its size.
+    mutating func release(_ block: Range<Int>) {
+        guard !block.isEmpty else { return }
+        while unused.count <= block.count { unused.append([]) }
+        unused[block.count].append(UInt32(block.lowerBound))
+    }
+
+    private mutating func reserve(_ size: Int, filledWith element: Element) -> Int {
+        if size < unused.count, let start = unused[size].popLast() { return Int(start) }
+        elements.append(contentsOf: repeatElement(element, count: size))
+        return elements.count - size
+    }
+
+    private mutating func move(_ range: Range<Int>, to start: Int) {
+        for (offset, index) in range.enumerated() { elements[start + offset] = elements[index] }
+    }
+}

@@ -153,3 +153,122 @@ extension NetworkSnapshot {
         addressBook.addresses(ofInterface: index, family)
     }
 }
+
+// MARK: - Parts
+
+/// The interfaces of a network by index, and which of them are above others.
+///
+/// It finds the interfaces on one in the time that they take, however many others there are.
+package struct LinkTable: Hashable, Sendable {
+    private var links: [UInt32: Link] = [:]
+    /// The interfaces whose ``Link/lowerHere`` is an interface.
+    private var uppers: [UInt32: Set<UInt32>] = [:]
+    /// The interfaces whose ``Link/master`` is an interface.
+    private var ports: [UInt32: Set<UInt32>] = [:]
+
+    /// The indexes, in no particular order.
+    package var keys: some Collection<UInt32> { links.keys }
+    /// The interfaces, in no particular order.
+    package var values: some Collection<Link> { links.values }
+    /// The interfaces by index.
+    package var byIndex: [UInt32: Link] { links }
+
+    /// The interface of an index.
+    package subscript(_ index: UInt32) -> Link? {
+        get { links[index] }
+        set {
+            let old = links[index]
+            if old?.lowerHere != newValue?.lowerHere {
+                if let lower = old?.lowerHere { uppers.remove(index, at: lower) }
+                if let lower = newValue?.lowerHere { uppers[lower, default: []].insert(index) }
+            }
+            if old?.master != newValue?.master {
+                if let master = old?.master { ports.remove(index, at: master) }
+                if let master = newValue?.master { ports[master, default: []].insert(index) }
+            }
+            links[index] = newValue
+        }
+    }
+
+    /// The interfaces on one, such as its VLANs, by index.
+    func uppers(of index: UInt32) -> [UInt32] {
+        uppers[index]?.sorted() ?? []
+    }
+
+    /// The interfaces that have one as their master, in no particular order.
+    package func ports(of index: UInt32) -> Set<UInt32> {
+        ports[index] ?? []
+    }
+
+    /// A value of each interface by index.
+    package func mapValues<Value>(_ transform: (Link) -> Value) -> [UInt32: Value] {
+        links.mapValues(transform)
+    }
+}
+
+/// A summary of the rules and tables of a snapshot, for hosts whose rules are the initial ones.
+struct RuleProgram: Sendable {
+    /// Whether the IPv4 rules are the initial three of a network namespace.
+    fileprivate(set) var hasPlainIPv4 = false
+    /// Whether one or both of the initial IPv6 rules were removed, and it is unknown whether one was ever added.
+    fileprivate(set) var lacksIPv6Rules = false
+    /// Whether another IPv6 rule than the initial ones was there at a time.
+    fileprivate var hadIPv6Rule = false
+    /// Places of tables.
+    fileprivate(set) var local4: Int?
+    fileprivate(set) var main4: Int?
+    /// Whether there is a table behind the main one.
+    fileprivate(set) var hasIPv4Default = false
+
+    fileprivate static let plain4 = Rule.standard.filter { $0.family == .v4 }
+    fileprivate static let plain6 = Rule.standard.filter { $0.family == .v6 }
+}
+
+extension NetworkSnapshot {
+    /// Summarises the rules and tables in constant time, after a change of them.
+    mutating func updateProgram() {
+        let (rules4, rules6) = (ruleLists[.v4], ruleLists[.v6])
+        program.hasPlainIPv4 = rules4.count == RuleProgram.plain4.count && rules4.all == RuleProgram.plain4
+        program.hadIPv6Rule =
+            program.hadIPv6Rule || rules6.count > RuleProgram.plain6.count
+            || !rules6.all.allSatisfy(RuleProgram.plain6.contains)
+        program.lacksIPv6Rules = !program.hadIPv6Rule && rules6.count < RuleProgram.plain6.count
+        program.local4 = routeTables.index(ofTable: Route.localTable, .v4)
+        program.main4 = routeTables.index(ofTable: Route.mainTable, .v4)
+        program.hasIPv4Default = routeTables.index(ofTable: Route.defaultTable, .v4) != nil
+    }
+}
+
+// MARK: - Kernel
+
+/// The release of a Linux kernel, as `uname -r` prints it, without the patch level.
+///
+/// Kernels answer some queries differently; ``NetworkSnapshot/kernel`` selects the rules of one of them.
+package struct KernelRelease: Hashable, Sendable {
+    /// The first number: 6 in `6.1.0-56-amd64`.
+    package var major: Int
+    /// The second number: 1 in `6.1.0-56-amd64`.
+    package var minor: Int
+
+    /// Creates a release from its numbers.
+    package init(_ major: Int, _ minor: Int) {
+        self.major = major
+        self.minor = minor
+    }
+
+    /// Reads the release from `uname -r`, or from a line such as `Linux 6.1.0-56-amd64 x86_64`.
+    ///
+    /// - Returns: `nil` if no word of the text begins with two numbers and a dot between them, or if the text names
+    ///   another operating system first.
+    package init?(_ text: some StringProtocol) {
+        var words = text.split(separator: " ")[...]
+        if words.count > 1 {
+            guard words.removeFirst() == "Linux" else { return nil }
+        }
+        guard let parts = words.first?.split(separator: ".", omittingEmptySubsequences: false),
+            parts.count > 1, let major = Int(parts[0]), major >= 0,
+            let minor = Int(parts[1].prefix { $0.isASCII && $0.isNumber })
+        else { return nil }
+        self.init(major, minor)
+    }
+}

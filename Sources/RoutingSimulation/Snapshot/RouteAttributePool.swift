@@ -175,3 +175,102 @@ extension Route {
         return RouteMatch(type, nexthops[0])
     }
 }
+
+/// Finds the attributes that a notification affects, without a search of all.
+struct RouteAttributeIndex: Sendable {
+    /// What attributes can have in common.
+    enum Trait: Hashable {
+        /// A nexthop through an interface.
+        case through(UInt32, IPAddress.Family)
+        /// One that is dead or without a carrier.
+        case marked(UInt32, IPAddress.Family)
+        /// One that is dead.
+        case dead(UInt32, IPAddress.Family)
+        /// A preferred source.
+        case preferring(IPAddress)
+        /// A nexthop object.
+        case naming(UInt32)
+        /// An IPv4 gateway.
+        case via(IPAddress)
+    }
+
+    private var numbers: [Trait: Set<UInt32>] = [:]
+
+    /// The attributes with a trait.
+    subscript(_ trait: Trait) -> Set<UInt32> {
+        numbers[trait] ?? []
+    }
+
+    /// Adds the attributes of a route.
+    mutating func insert(_ number: UInt32, _ route: Route) {
+        Self.forEachTrait(of: route) { numbers[$0, default: []].insert(number) }
+    }
+
+    /// Removes the attributes of a route.
+    mutating func remove(_ number: UInt32, _ route: Route) {
+        Self.forEachTrait(of: route) { numbers.remove(number, at: $0) }
+    }
+
+    private static func forEachTrait(of route: Route, _ body: (Trait) -> Void) {
+        let family = route.destination.family
+        for nexthop in route.nexthops {
+            let index = nexthop.interfaceIndex
+            body(.through(index, family))
+            if let gateway = nexthop.gateway, gateway.family == .v4 { body(.via(gateway)) }
+            if nexthop.flags.contains(.dead) { body(.dead(index, family)) }
+            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) { body(.marked(index, family)) }
+        }
+        if let source = route.preferredSource { body(.preferring(source)) }
+        if route.nexthopID != 0 { body(.naming(route.nexthopID)) }
+    }
+}
+
+/// Attributes that can be those of a route, and the search for them among the routes of a prefix.
+///
+/// A prefix can have as many routes as there are interfaces: a look at the attributes of each takes too long.
+enum RouteCandidates {
+    case one(UInt32)
+    case several(Set<UInt32>)
+    /// Any attributes.
+    case all
+
+    init(_ numbers: Set<UInt32>) {
+        self =
+            if numbers.count == 1, let only = numbers.first { .one(only) } else { .several(numbers) }
+    }
+
+    /// Whether there are no others than these.
+    func isOnly(_ number: UInt32) -> Bool {
+        if case .one(number) = self { true } else { false }
+    }
+
+    /// The index of the first entry whose attributes satisfy a condition.
+    func first(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
+        if case .several(let numbers) = self, numbers.count <= Self.fewCount {
+            // Usually none of them does, and the entries need not be searched.
+            let matching = numbers.filter(isMatch)
+            return matching.isEmpty ? nil : entries.firstIndex { matching.contains($0.attributes) }
+        }
+        return entries.firstIndex { contains($0.attributes) && isMatch($0.attributes) }
+    }
+
+    /// As many attributes as can be looked at for each route.
+    private static let fewCount = 256
+
+    /// The index of the last entry whose attributes satisfy a condition.
+    func last(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
+        isNone ? nil : entries.lastIndex { contains($0.attributes) && isMatch($0.attributes) }
+    }
+
+    private var isNone: Bool {
+        if case .several(let numbers) = self { numbers.isEmpty } else { false }
+    }
+
+    private func contains(_ number: UInt32) -> Bool {
+        switch self {
+        case .one(let only): only == number
+        case .several(let numbers): numbers.contains(number)
+        case .all: true
+        }
+    }
+}

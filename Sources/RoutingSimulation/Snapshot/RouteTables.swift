@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 /// A route of a prefix.
 struct RouteEntry: Hashable, Sendable {
@@ -153,5 +153,20 @@ struct RouteTables: Sendable {
             for (prefix, entries) in kept { replace(prefix, in: index, with: entries) }
         }
         return removed
+    }
+}
+
+/// A prefix of a table: the place of routes that are ordered among themselves.
+package struct PrefixInTable: Hashable {
+    /// The prefix.
+    package let prefix: IPPrefix
+    /// The number of the table.
+    package let table: UInt32
+}
+
+extension PrefixInTable {
+    /// The place of a route.
+    package init(_ route: Route) {
+        self.init(prefix: route.destination, table: route.table)
     }
 }
