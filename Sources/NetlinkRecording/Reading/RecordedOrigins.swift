@@ -47,6 +47,11 @@ package struct RecordedOrigins: Sendable {
         return found.origin
     }
 
+    /// Forgets all of them, at a gap.
+    mutating func forget() {
+        newest = [:]
+    }
+
     /// Takes the next entry of a recording before the replay does.
     mutating func take(_ entry: RecordingEntry, before replay: inout RecordingReplay) {
         guard replay.notification(entry) != nil, case .message(let message) = entry.content,

@@ -25,8 +25,8 @@ package struct RecordedRouting: Sendable {
     package private(set) var endBeforeInstant: Recording.Time?
     /// The begin of the recording, if the instant that was asked for is before it; `nil` otherwise.
     package private(set) var beginAfterInstant: Recording.Time?
-    /// Who asked for the newest changes; nothing where that was not asked for.
-    package private(set) var origins = RecordedOrigins()
+    /// Who asked for the newest changes; `nil` where that was not asked for.
+    package private(set) var origins: RecordedOrigins?
 
     /// A network that is known whole.
     package init(_ routing: SnapshotRouting) {
@@ -113,7 +113,7 @@ extension RecordedRouting {
         notingOrigins notesOrigins: Bool = false
     ) throws(RecordingError) {
         var replay = RecordingReplay()
-        var origins = RecordedOrigins()
+        var origins = notesOrigins ? RecordedOrigins() : nil
         // Whether the time is reached; `nil` at the end.
         var isReached: Bool? = false
         var begin: Recording.Time?
@@ -124,12 +124,12 @@ extension RecordedRouting {
                     // The time is within the gap that the entry states.
                     if let (gap, start) = replay.gap(before: entry), start.map({ $0 < time }) ?? true {
                         replay.begin(gap)
-                        origins = RecordedOrigins()
+                        origins?.forget()
                     }
                     return true
                 }
-                if notesOrigins { origins.take(entry, before: &replay) }
-                if case .gap = replay.take(entry) { origins = RecordedOrigins() }
+                origins?.take(entry, before: &replay)
+                if case .gap = replay.take(entry) { origins?.forget() }
                 return false
             }
         }

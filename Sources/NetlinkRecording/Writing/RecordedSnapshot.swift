@@ -59,3 +59,82 @@ extension RecordedSnapshot {
         return bytes
     }
 }
+
+// MARK: - Tables
+
+/// The dump of one table of one family.
+///
+/// Each family is dumped separately: a strict kernel then sends nothing else, and only the table that changed has to
+/// be dumped again.
+struct RecordedTable: Hashable, Sendable {
+    /// How a dump went.
+    enum State: Hashable, Sendable {
+        /// No change was noticed during the dump.
+        case consistent
+        /// The table changed during the dump: entries can be missing or doubled.
+        case changing
+        /// The kernel lacks the table or refused it: errno.
+        case missing(Int32)
+    }
+
+    let table: DumpRequest.Table
+    let family: IPAddress.Family?
+    /// The messages, padded.
+    var messages: [UInt8] = []
+    /// The number of messages.
+    var count = 0
+    var state = State.changing
+
+    init(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) {
+        self.table = table
+        self.family = family
+    }
+
+    /// All tables in the order of a recording: tables that others refer to come first.
+    static let all: [RecordedTable] = [
+        .init(.links), .init(.addresses, .v4), .init(.addresses, .v6), .init(.neighbours, .v4),
+        .init(.neighbours, .v6), .init(.nexthops), .init(.routes, .v4), .init(.routes, .v6),
+        .init(.rules, .v4),
+        .init(.rules, .v6), .init(.settings, .v4), .init(.settings, .v6),
+    ]
+
+    /// Keeps a message of the dump, unless it is of another family: a kernel without the family sends messages of all
+    /// others.
+    mutating func keep(_ message: NetlinkMessage) {
+        guard family == nil || message.family == family?.rawValue else { return }
+        messages.appendPadded(message.bytes)
+        count += 1
+    }
+
+    /// Calls a closure with each message.
+    func forEachMessage(_ body: (NetlinkMessage) -> Void) {
+        messages.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
+                body(message)
+                rest = rest.dropFirst(RecordingFormat.padded(message.bytes.count))
+            }
+        }
+    }
+}
+
+// MARK: - Events
+
+extension RecordedTable {
+    /// Whether a dump of the table, taken when a notification came, may be wrong.
+    func mayDiffer(after message: NetlinkMessage) -> Bool {
+        let isSameFamily = family?.rawValue == message.family ?? 0
+        return switch DumpRequest.Table(of: message) {
+        // IPv4 routes disappear silently with a link that goes down, and addresses with a removed link.
+        case .links: true
+        case .addresses: isSameFamily && (table == .addresses || table == .routes)
+        case .nexthops: table == .nexthops || table == .routes
+        case .neighbours: table == .neighbours && isSameFamily
+        case .routes: table == .routes && isSameFamily
+        case .rules: table == .rules && isSameFamily
+        // Link messages have settings too.
+        case .settings: table == .settings && isSameFamily || table == .links
+        case nil: false
+        }
+    }
+}

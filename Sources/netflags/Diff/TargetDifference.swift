@@ -131,7 +131,7 @@ struct RecordedComparison {
     /// Who asked for a change, as far as the new state's recording has it after the old state.
     func origin(of difference: NetworkDifference) -> Recording.Event.Origin? {
         guard let subject = difference.subject, let time = old.time else { return nil }
-        return new.origins.origin(of: subject, isRemoval: difference.kind == .removed, after: time)
+        return new.origins?.origin(of: subject, isRemoval: difference.kind == .removed, after: time)
     }
 
     private static func answer(_ query: TargetDifference.Query, _ routing: any RoutingSource) -> Answer {
