@@ -27,7 +27,7 @@ enum CommandLineRunner {
         do {
             try checkHelp(arguments)
             let (parsable, targets) = split(arguments)
-            var parsed = try Netflags.parseAsRoot(WhatIf.readable(parsable))
+            var parsed = try Netflags.parseAsRoot(parsable)
             if !targets.isEmpty, var list = parsed as? any TargetListCommand {
                 list.targets += targets
                 command = list
@@ -55,7 +55,9 @@ enum CommandLineRunner {
     /// The parser compares each argument with all others, which takes seconds for thousands of them. What follows the
     /// last option and its value is a target of a command that takes a list, and an error of any other command.
     private static func split(_ arguments: [String]) -> (parsable: [String], targets: [String]) {
-        guard arguments.first != WhatIf.configuration.commandName else { return (arguments, []) }
+        guard arguments.first != WhatIf.configuration.commandName else {
+            return (WhatIf.readable(arguments), [])
+        }
         let lastOption = arguments.lastIndex { $0.hasPrefix("-") } ?? -1
         let end = min(arguments.count, lastOption + 1 + parsedOperands)
         return (Array(arguments[..<end]), Array(arguments[end...]))

@@ -53,12 +53,11 @@ struct WhatIf: NetflagsCommand {
     @Argument(help: ArgumentHelp("A change in the words of ip(8).", valueName: "change"))
     var changes: [String] = []
 
-    /// The arguments as the parser can read them.
+    /// The arguments of this command as the parser can read them.
     ///
     /// It knows one list of operands, so that each target after the terminator is an option. It takes `-6 route del`
     /// for letters of options, so that a change which begins with an option of ip(8) begins with `ip`.
     static func readable(_ arguments: [String]) -> [String] {
-        guard arguments.first == configuration.commandName else { return arguments }
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let changes = arguments[..<end].map { $0.isChangeWithOption ? "ip \($0)" : $0 }
         return changes + arguments[end...].dropFirst().map { "--target=\($0)" }

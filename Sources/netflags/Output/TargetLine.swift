@@ -38,3 +38,60 @@ protocol LineFormat {
     /// Formats the lines kept so far.
     mutating func flush(to buffer: inout ByteBuffer)
 }
+
+// MARK: - Answers
+
+/// What is known of a target: a report, or why there is none.
+typealias Answer = Result<ReachabilityReport, ReachabilityError>
+
+extension Answer {
+    /// The report; `nil` without one.
+    var report: ReachabilityReport? { try? get() }
+
+    /// Whether packets can leave; `nil` when that could not be determined.
+    var isReachable: Bool? { report?.isReachable }
+
+    /// The reason of the flags.
+    var reason: String { report?.reason.description ?? "the target could not be evaluated" }
+
+    /// The reason of the flags as a word for programs; `nil` without a report.
+    var code: String? { report?.reason.code.description }
+
+    /// What is wrong with a mistyped name; `nil` for other answers.
+    var mistake: String? { report?.reason.mistake }
+
+    /// Whether the flags, the interface and the gateway are the same, or the error.
+    func isSame(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.success(let one), .success(let other)):
+            one.flags == other.flags && one.interface?.name == other.interface?.name
+                && one.gateway == other.gateway
+        case (.failure(let one), .failure(let other)):
+            one.code == other.code && one.description == other.description
+        default: false
+        }
+    }
+
+    /// Whether it is a change after another answer about the same target.
+    func isChange(from old: Self, _ changes: ReachabilityReport.Change) -> Bool {
+        if let report, let old = old.report {
+            !report.isSame(as: old, changes)
+        } else {
+            failure != old.failure
+        }
+    }
+}
+
+extension ReachabilityReason {
+    /// The line on standard error about an interface that does not exist; `nil` for other reasons.
+    ///
+    /// Its name can be mistyped, so that a command that asks once ends with status 2. Commands that go on wait for it.
+    var mistake: String? { code == .noInterface ? "\(self): give one that `ip link` lists" : nil }
+}
+
+extension Result {
+    /// The error; `nil` for a success.
+    var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

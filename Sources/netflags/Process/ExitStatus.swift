@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+internal import NetlinkPlanning
+import NetlinkRecording
 
 /// The exit status of a command, from best to worst.
 enum ExitStatus: Int32 {
@@ -26,5 +28,42 @@ enum ExitStatus: Int32 {
     /// Ends the process.
     func exit() -> Never {
         Glibc.exit(rawValue)
+    }
+}
+
+// MARK: - Wrong usage
+
+/// A wrong command line, or a wrong value of an option.
+///
+/// The description says what is wrong and what to write instead.
+typealias UsageError = SocketText.Invalid
+
+extension UsageError {
+    /// A command line or standard input without a target.
+    static let noTargets = UsageError(
+        "no target: give a name, an address, default, or - and targets on stdin")
+
+    /// Refuses options that have no effect beside another one.
+    ///
+    /// - Parameters:
+    ///   - options: The options, and whether they are given.
+    ///   - reason: Why they have none.
+    /// - Throws: A usage error that names those that are given.
+    static func refuse(
+        _ options: [(name: String, isGiven: Bool)], because reason: String
+    ) throws(UsageError) {
+        let given = options.filter(\.isGiven).map(\.name)
+        guard !given.isEmpty else { return }
+        throw UsageError("\(reason): leave out \(given.joined(separator: " and "))")
+    }
+
+    /// Calls the body, and turns its error into a wrong command line.
+    @discardableResult
+    static func wrapping<Value>(_ body: () throws -> Value) throws(UsageError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw UsageError("\(error)")
+        }
     }
 }

@@ -108,15 +108,6 @@ final class QueryWatcher<Value: Sendable> {
     }
 }
 
-/// Checks that the monitor and libdispatch can start their threads: libdispatch would wait for ever.
-func checkThreads() throws(ReachabilityError) {
-    do {
-        try FreeResources.checkThreads(FreeResources.dispatchThreads + 1)
-    } catch {
-        throw ReachabilityError(error)
-    }
-}
-
 extension ReachabilityError {
     /// Whether the kernel or a sandbox refuses what a handle needs, such as netlink sockets, for as long as the process
     /// runs.
