@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CSystemSupport
-internal import Glibc
+package import Glibc
 
 /// A set of descriptors that one thread waits for.
 ///
@@ -63,6 +63,21 @@ package final class EpollSet: Sendable {
     package func wait(milliseconds: Int32) -> Ready {
         Ready(bits: csys_epoll_wait(set, milliseconds))
     }
+}
+
+/// Waits for descriptors as poll(2) does, which looks at once and again where a sandbox refuses it: this pauses then.
+///
+/// - Parameters:
+///   - entries: The descriptors.
+///   - milliseconds: The longest time to wait; -1 for no limit.
+/// - Returns: The number of descriptors that are ready; 0 after a time-out, a signal or a refusal.
+package func waitForDescriptors(_ entries: inout [pollfd], milliseconds: Int32) -> Int {
+    let count = poll(&entries, nfds_t(entries.count), milliseconds)
+    if count < 0, errno != EINTR {
+        for index in entries.indices { entries[index].revents = 0 }
+        usleep(100_000)
+    }
+    return Int(max(count, 0))
 }
 
 /// Wakes a thread that waits for descriptors.

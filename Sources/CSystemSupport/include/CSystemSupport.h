@@ -11,7 +11,6 @@
 #error "only the GNU C library is supported, not musl: docs/containers.md"
 #endif
 
-#include "csys_epoll.h"
-#include "csys_eventfd.h"
+#include "csys_wait.h"
 
 #endif

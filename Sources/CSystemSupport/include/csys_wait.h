@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#ifndef CSYS_EPOLL_H
-#define CSYS_EPOLL_H
+#ifndef CSYS_WAIT_H
+#define CSYS_WAIT_H
 
 #include <stdint.h>
 
 #pragma clang assume_nonnull begin
 
+/* System calls for waiting threads that Swift's Glibc module does not declare. The caller closes the descriptors
+ * with close(). */
+
 /* A set of descriptors that one thread waits for. The kernel reports those that are ready without scanning the
- * others. The caller closes the set with close(). */
+ * others. */
 
 /* Opens an epoll instance without descriptors. Returns a negative errno on failure. */
 int csys_epoll_open(void);
@@ -28,6 +31,25 @@ void csys_epoll_remove(int set, int descriptor);
  * epoll_wait, the instance is waited for with poll(2), and all bits are set; where it refuses that too, they are set after
  * a pause. */
 uint32_t csys_epoll_wait(int set, int milliseconds);
+
+/* Opens an eventfd, which is readable after a signal. Returns a negative errno on failure. */
+int csys_eventfd_open(void);
+
+/* Makes an eventfd readable, from any thread. */
+void csys_eventfd_signal(int descriptor);
+
+/* Clears the signals of an eventfd. */
+void csys_eventfd_reset(int descriptor);
+
+/* Opens a timerfd that becomes readable when the real-time clock is set, which the kernel also does when the
+ * machine resumes from sleep (timerfd_resume() in the kernel). Returns a negative errno on failure. */
+int csys_clock_watch_open(void);
+
+/* Clears a clock watch and arms it again. */
+void csys_clock_watch_reset(int descriptor);
+
+/* Names the calling thread, in at most 15 bytes; a longer name is truncated. */
+void csys_thread_name(const char *name);
 
 #pragma clang assume_nonnull end
 
