@@ -240,3 +240,46 @@ extension NetlinkMessage {
         return bytes.loadUnaligned(fromByteOffset: Self.headerLength, as: Body.self)
     }
 }
+
+// MARK: - Dumps
+
+/// What to dump.
+package struct DumpRequest: Hashable, Sendable {
+    /// A table of the kernel, by the type of the request that dumps it.
+    package enum Table: UInt16, Sendable {
+        /// RTM_GETLINK
+        case links = 18
+        /// RTM_GETADDR
+        case addresses = 22
+        /// RTM_GETROUTE
+        case routes = 26
+        /// RTM_GETNEIGH
+        case neighbours = 30
+        /// RTM_GETRULE
+        case rules = 34
+        /// RTM_GETNETCONF
+        case settings = 82
+        /// RTM_GETNEXTHOP
+        case nexthops = 106
+
+        /// The table whose entries a message describes; `nil` for a message about none of them.
+        package init?(of message: NetlinkMessage) {
+            // Types come in fours: NEW, DEL, GET, SET.
+            self.init(rawValue: message.type & ~3 | 2)
+        }
+    }
+
+    package var table: Table
+    /// The family to dump; `nil` for all.
+    package var family: IPAddress.Family?
+    /// The interface whose addresses to dump; 0 for all.
+    ///
+    /// Kernels before 4.20 send all addresses.
+    package var interfaceIndex: UInt32 = 0
+
+    package init(_ table: Table, family: IPAddress.Family? = nil, interfaceIndex: UInt32 = 0) {
+        self.table = table
+        self.family = family
+        self.interfaceIndex = interfaceIndex
+    }
+}
