@@ -412,3 +412,34 @@ extension CandidateLookup {
             isConnected: isConnected, isOuter: isOuter, step)
     }
 }
+
+// MARK: - Packets inside of tunnels
+
+/// Packets that leave through an interface, as far as they decide what carries it if it is a tunnel.
+struct InnerPackets: Hashable, Sendable {
+    let destination: IPAddress
+    var mark: UInt32
+    /// How much of the interface is known.
+    let detail: QueryDetail
+
+    init(_ query: RouteQuery, _ detail: QueryDetail) {
+        (destination, mark, self.detail) = (query.destination, query.mark, detail)
+    }
+}
+
+extension CandidateLookup {
+    /// Its packets, as those inside of tunnels.
+    var packets: InnerPackets { InnerPackets(query, detail) }
+
+    /// The packets that the route puts around its own; `nil` if it puts none around them.
+    var outerPackets: InnerPackets? {
+        outer.map { InnerPackets(outerQuery($0.value.destination), detail) }
+    }
+
+    /// The routes that were answered: that of its packets, and that of those around them.
+    func routes(of packets: InnerPackets) -> [(packets: InnerPackets, answer: RouteAnswer)] {
+        guard case .answered(_, let answer) = step else { return [] }
+        guard let outerPackets, let outer else { return [(packets, answer)] }
+        return [(packets, answer), (outerPackets, outer.value.answer)]
+    }
+}

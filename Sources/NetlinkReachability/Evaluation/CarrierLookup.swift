@@ -62,23 +62,6 @@ struct CarrierLookup {
     }
 }
 
-extension CandidateLookup {
-    /// Its packets, as those inside of tunnels.
-    var packets: InnerPackets { InnerPackets(query, detail) }
-
-    /// The packets that the route puts around its own; `nil` if it puts none around them.
-    var outerPackets: InnerPackets? {
-        outer.map { InnerPackets(outerQuery($0.value.destination), detail) }
-    }
-
-    /// The routes that were answered: that of its packets, and that of those around them.
-    func routes(of packets: InnerPackets) -> [(packets: InnerPackets, answer: RouteAnswer)] {
-        guard case .answered(_, let answer) = step else { return [] }
-        guard let outerPackets, let outer else { return [(packets, answer)] }
-        return [(packets, answer), (outerPackets, outer.value.answer)]
-    }
-}
-
 /// What became of the outer packets of a tunnel.
 enum CarrierState {
     /// The evaluation has not ended: the outer packets lead back into the tunnel.

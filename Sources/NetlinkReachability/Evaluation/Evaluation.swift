@@ -36,18 +36,6 @@ package struct Judgement: Hashable, Sendable {
     }
 }
 
-/// Packets that leave through an interface, as far as they decide what carries it if it is a tunnel.
-struct InnerPackets: Hashable, Sendable {
-    let destination: IPAddress
-    var mark: UInt32
-    /// How much of the interface is known.
-    let detail: QueryDetail
-
-    init(_ query: RouteQuery, _ detail: QueryDetail) {
-        (destination, mark, self.detail) = (query.destination, query.mark, detail)
-    }
-}
-
 /// The flags of a candidate or of a whole target, and their basis.
 package struct Evaluation: Hashable, Sendable {
     /// The query and the answer behind a judgement.
