@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Dispatch
 internal import RoutingModel
 
 /// Answers whether and how this host can send packets to a target.
@@ -108,5 +109,255 @@ extension NetworkReachability {
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
         try source.facts.report(on: subject.target, subject.options, detail)
+    }
+}
+
+// MARK: - Without blocking
+
+extension NetworkReachability {
+    /// Asks for the flags without blocking a thread of the concurrency runtime.
+    ///
+    /// ```swift
+    /// let flags = try await NetworkReachability(host: "example.com").flags()
+    /// ```
+    ///
+    /// The flags are those of ``blockingFlags()``. The kernel is asked in place, on the caller's actor: that takes
+    /// microseconds, less than changing threads. The task is suspended while a name is resolved, and holds no thread
+    /// while it waits for one of the 64 lookups that can run at the same time.
+    ///
+    /// - Returns: The flags; an empty set means that packets cannot leave for the target.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
+    ///   `CancellationError` if the task is cancelled while a name is resolved. It throws at once then; a lookup that
+    ///   has begun occupies its thread until the resolver returns.
+    nonisolated(nonsending) public func flags() async throws -> ReachabilityFlags {
+        try source.facts.flags(of: subject.target, subject.options, try await resolved())
+    }
+
+    /// Asks for a report without blocking a thread of the concurrency runtime.
+    ///
+    /// The report is that of ``blockingReport(_:)``. See ``flags()`` for where the work is done.
+    ///
+    /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
+    /// - Returns: The flags, and the facts that led to them.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
+    ///   `CancellationError` if the task is cancelled while a name is resolved.
+    nonisolated(nonsending) public func report(
+        _ detail: ReachabilityReport.Detail = .full
+    ) async throws -> ReachabilityReport {
+        try source.facts.report(on: subject.target, subject.options, detail, try await resolved())
+    }
+
+    /// Resolves the name of the target; `nil` if it has none.
+    nonisolated(nonsending) private func resolved() async throws(CancellationError) -> ResolvedName? {
+        guard let name = subject.name else { return nil }
+        return try await source.facts.resolver.resolved(name, options)
+    }
+}
+
+// MARK: - Waiting
+
+extension NetworkReachability {
+    /// Waits until the target can be reached, as ``isNetworkReachable(flags:)`` decides.
+    ///
+    /// ```swift
+    /// try await reachability.waitUntilReachable(timeout: .seconds(30))
+    /// ```
+    ///
+    /// - Parameter timeout: The longest time to wait; `nil` for no limit.
+    /// - Returns: The flags that the target can be reached with.
+    /// - Throws: The errors of ``wait(timeout:until:)``.
+    @discardableResult
+    nonisolated(nonsending) public func waitUntilReachable(
+        timeout: Duration? = nil
+    ) async throws -> ReachabilityFlags {
+        try await wait(timeout: timeout) { $0.isNetworkReachable }
+    }
+
+    /// Waits until the flags meet a condition.
+    ///
+    /// ```swift
+    /// try await reachability.wait { !$0.isNetworkReachable }
+    /// ```
+    ///
+    /// Returns at once if they meet it already. While evaluations fail, it waits on. ``NetworkSource`` waits for any
+    /// query: ``NetworkSource/wait(for:timeout:until:)``.
+    ///
+    /// - Parameters:
+    ///   - timeout: The longest time to wait; `nil` for no limit. With zero, the target is evaluated once, and a name
+    ///     is resolved within ``ReachabilityOptions/Resolution/timeout``.
+    ///   - condition: Returns whether the wait is over.
+    /// - Returns: The flags that met the condition.
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out. Its text and
+    ///   its `ReachabilityError.reason` are those of the last evaluation; if that failed, its
+    ///   `ReachabilityError.underlyingError` is the failure. With another code if the monitor cannot run, or with a
+    ///   time-out of zero if the evaluation fails. `CancellationError` if the task is cancelled.
+    @discardableResult
+    nonisolated(nonsending) public func wait(
+        timeout: Duration? = nil,
+        until condition: (ReachabilityFlags) -> Bool
+    ) async throws -> ReachabilityFlags {
+        // A report has the reason, which is for the error alone: the condition is asked about other flags.
+        let query = NetworkQuery(ReportQuery(target: subject, detail: .brief, changes: .report))
+        var last: ReachabilityFlags?
+        return try await source.wait(for: query, timeout: timeout) { report in
+            defer { last = report.flags }
+            return report.flags != last && condition(report.flags)
+        }.flags
+    }
+}
+
+// MARK: - Observing
+
+extension NetworkReachability {
+    /// Calls a handler with the current flags, and then whenever they change.
+    ///
+    /// ```swift
+    /// let reachability = try NetworkReachability(host: "example.com")
+    /// let observation = try reachability.observe { result in
+    ///     switch result {
+    ///     case .success(let flags): print(isNetworkReachable(flags: flags) ? "online" : "offline")
+    ///     case .failure(let error): print("unknown: \(error)")
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The observation ends when it is released: keep it. See ``NetworkObservation`` for what holds for the calls.
+    ///
+    /// Apple's counterparts are `SCNetworkReachabilitySetCallback` and `SCNetworkReachabilitySetDispatchQueue`.
+    ///
+    /// - Parameters:
+    ///   - delivery: Where the handler is called.
+    ///   - initial: What happens to the current flags.
+    ///   - handler: Called with the flags, or the reason that there are none.
+    /// - Returns: The observation.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
+    public func observe(
+        on delivery: CallbackDelivery = .queue(.global()),
+        initial: InitialValue = .deliver,
+        _ handler: @escaping @Sendable (Result<ReachabilityFlags, ReachabilityError>) -> Void
+    ) throws(ReachabilityError) -> NetworkObservation<ReachabilityFlags> {
+        try observe(.flags, on: delivery, initial: initial, handler)
+    }
+
+    /// Calls a handler with the current flags or report, and then whenever they change.
+    ///
+    /// - Parameters:
+    ///   - value: What the handler is called with, and what counts as a change of it.
+    ///   - delivery: Where the handler is called.
+    ///   - initial: What happens to the current value.
+    ///   - handler: Called with the value, or the reason that there is none.
+    /// - Returns: The observation.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
+    public func observe<Value>(
+        _ value: MonitoredValue<Value>,
+        on delivery: CallbackDelivery = .queue(.global()),
+        initial: InitialValue = .deliver,
+        _ handler: @escaping @Sendable (Result<Value, ReachabilityError>) -> Void
+    ) throws(ReachabilityError) -> NetworkObservation<Value> {
+        try source.observe(value.query(subject), on: delivery, initial: initial, handler)
+    }
+
+    /// Calls a handler that can end its observation with the current flags or report, and then whenever they change.
+    ///
+    /// - Parameters:
+    ///   - value: What the handler is called with, and what counts as a change of it.
+    ///   - delivery: Where the handler is called.
+    ///   - initial: What happens to the current value.
+    ///   - handler: Called with the observation, and the value or the reason that there is none.
+    /// - Returns: The observation.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
+    public func observe<Value>(
+        _ value: MonitoredValue<Value>,
+        on delivery: CallbackDelivery = .queue(.global()),
+        initial: InitialValue = .deliver,
+        _ handler:
+            @escaping @Sendable (
+                _ observation: NetworkObservation<Value>, _ result: Result<Value, ReachabilityError>
+            ) -> Void
+    ) throws(ReachabilityError) -> NetworkObservation<Value> {
+        try source.observe(value.query(subject), on: delivery, initial: initial, handler)
+    }
+
+    /// Calls a handler on the main actor with the current flags or report, and then whenever they change.
+    ///
+    /// ```swift
+    /// observation = try reachability.observe(.flags, on: MainActor.self) { result in
+    ///     label.text = (try? result.get())?.letters
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - value: What the handler is called with, and what counts as a change of it.
+    ///   - actor: The main actor.
+    ///   - initial: What happens to the current value.
+    ///   - handler: Called with the value, or the reason that there is none.
+    /// - Returns: The observation.
+    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
+    public func observe<Value>(
+        _ value: MonitoredValue<Value>,
+        on actor: MainActor.Type,
+        initial: InitialValue = .deliver,
+        _ handler: @escaping @MainActor (Result<Value, ReachabilityError>) -> Void
+    ) throws(ReachabilityError) -> NetworkObservation<Value> {
+        try source.observe(value.query(subject), on: actor, initial: initial, handler)
+    }
+
+    /// The flags as a sequence: the current flags, and then every change.
+    ///
+    /// ```swift
+    /// for try await flags in reachability.updates {
+    ///     print(flags.letters)
+    /// }
+    /// ```
+    ///
+    /// See ``NetworkUpdates`` for failures and for the end.
+    public var updates: NetworkUpdates<ReachabilityFlags> {
+        updates(of: .flags)
+    }
+
+    /// Flags or reports as a sequence: the current value, and then every change.
+    ///
+    /// ```swift
+    /// for try await report in reachability.updates(of: .reports()) {
+    ///     print(report.flags.letters, report.reason)
+    /// }
+    /// ```
+    ///
+    /// - Parameter value: What the elements are, and what counts as a change of them.
+    /// - Returns: The sequence.
+    public func updates<Value>(of value: MonitoredValue<Value>) -> NetworkUpdates<Value> {
+        source.updates(of: value.query(subject))
+    }
+}
+
+/// What is observed of the target of a handle: flags or reports, and what counts as a change of them.
+///
+/// ```swift
+/// for try await report in reachability.updates(of: .reports(onChangeOf: .report)) {
+///     print(report.flags.letters, report.interface?.name ?? "-", report.gateway?.description ?? "-")
+/// }
+/// ```
+public struct MonitoredValue<Value: Sendable>: Sendable {
+    /// Returns the query about a target.
+    let query: @Sendable (MonitoredTarget) -> NetworkQuery<Value>
+}
+
+extension MonitoredValue<ReachabilityFlags> {
+    /// The flags, whenever they change: see ``NetworkQuery/flags(of:options:)``.
+    public static let flags = MonitoredValue { NetworkQuery(FlagsQuery(target: $0)) }
+}
+
+extension MonitoredValue<ReachabilityReport> {
+    /// Reports: see ``NetworkQuery/reports(on:options:_:onChangeOf:)``.
+    ///
+    /// - Parameters:
+    ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
+    ///   - change: What counts as a change.
+    /// - Returns: The value to observe.
+    public static func reports(
+        _ detail: ReachabilityReport.Detail = .brief,
+        onChangeOf change: ReachabilityReport.Change = .flags
+    ) -> Self {
+        Self { NetworkQuery(ReportQuery(target: $0, detail: detail, changes: change)) }
     }
 }

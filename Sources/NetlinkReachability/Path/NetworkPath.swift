@@ -129,3 +129,119 @@ extension NetworkPath: CustomStringConvertible {
             .joined(separator: ", ")
     }
 }
+
+// MARK: - Metering
+
+/// The cost of an interface's traffic, which the kernel does not know.
+///
+/// ```swift
+/// // A phone that is used as a hotspot, recognised by the name of its USB interface.
+/// let metering = NetworkMetering { $0.name.hasPrefix("usb") ? .expensive : .free }
+/// let path = try NetworkSource.kernel.path(metering: metering)
+/// ```
+///
+/// Programs such as NetworkManager store such settings (its `Metered` property). When they change, call
+/// ``NetworkSource/evaluateAgain()``.
+public struct NetworkMetering: Sendable {
+    /// A set of costs.
+    public struct Cost: OptionSet, Hashable, Sendable {
+        /// The set's bits.
+        public let rawValue: UInt8
+
+        /// Creates a set from its bits.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// Traffic costs money or uses up an allowance: Apple's `isExpensive`.
+        public static let expensive = Cost(rawValue: 1)
+        /// The user wants less traffic: Apple's `isConstrained`, Low Data Mode.
+        public static let constrained = Cost(rawValue: 2)
+        /// No cost.
+        public static let free: Cost = []
+    }
+
+    private let cost: @Sendable (NetworkInterface) -> Cost
+
+    /// Creates a metering from a closure.
+    ///
+    /// - Parameter cost: Returns the cost of an interface. It is called with each evaluation of a path, by the
+    ///   caller of a query or on the monitor's thread: it must not wait. A cellular interface is always expensive.
+    public init(_ cost: @escaping @Sendable (NetworkInterface) -> Cost) {
+        self.cost = cost
+    }
+
+    /// No costs are known: only cellular interfaces are expensive, and none is constrained.
+    public static let unmetered = NetworkMetering { _ in .free }
+
+    /// What interfaces cost together.
+    func cost(of interfaces: [NetworkInterface]) -> Cost {
+        interfaces.reduce(into: .free) { cost, interface in
+            cost.formUnion(self.cost(interface))
+            if interface.type == .cellular { cost.insert(.expensive) }
+        }
+    }
+}
+
+// MARK: - Identity
+
+/// What distinguishes the network of a path from others: the name of its wireless network, and its gateways.
+///
+/// ```swift
+/// for try await identity in NetworkSource.kernel.updates(of: .identity()) {
+///     print(identity == nil ? "an unknown network" : "a network that can be recognised")
+/// }
+/// ```
+///
+/// Two networks can have the same addresses, and the hardware address of a gateway differs. It needs no manager and no
+/// privilege. The same network can have several identities: after its router was replaced, through another radio of
+/// a network whose access points are its gateways, and while the addresses of only some gateways are known.
+///
+/// It locates the user: databases map hardware addresses of access points to places. Do not send or log it. A hash of
+/// it is no protection, as few values have to be tried, so this type has none: store a keyed hash of ``description``
+/// with a secret of your program, such as HMAC with SHA-256.
+public struct NetworkIdentity: Hashable, Sendable {
+    /// The name of the wireless network, as bytes, which need not be UTF-8; `nil` without Wi-Fi.
+    public let ssid: [UInt8]?
+    /// The hardware addresses of the gateways that packets take, each once, in the order of their bytes.
+    public let gateways: [[UInt8]]
+
+    /// Creates an identity; `nil` if nothing is known.
+    package init?(ssid: [UInt8]?, gateways: [[UInt8]]) {
+        guard ssid != nil || !gateways.isEmpty else { return nil }
+        self.ssid = ssid
+        self.gateways = Set(gateways).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+}
+
+extension NetworkIdentity: CustomStringConvertible {
+    /// A text that stays the same in all versions of this package, such as `ssid=686f6d65 gateways=02:00:00:00:00:01`.
+    ///
+    /// The bytes are in lower-case hexadecimal digits, two each; without separators in the name, with colons in an
+    /// address, with commas between addresses. What is not known is left out with its word.
+    public var description: String {
+        let addresses = gateways.map { $0.map(Self.hexadecimal).joined(separator: ":") }
+        return [
+            ssid.map { "ssid=" + $0.map(Self.hexadecimal).joined() },
+            addresses.isEmpty ? nil : "gateways=" + addresses.joined(separator: ","),
+        ].compactMap(\.self).joined(separator: " ")
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+}
+
+extension NetworkIdentity {
+    /// Asks by what the network of a path is recognised; `nil` if nothing is known.
+    ///
+    /// - Throws: `ReachabilityError` if the kernel's neighbours or wireless interfaces cannot be listed.
+    init?(of path: NetworkPath, _ routing: any RoutingSource) throws(ReachabilityError) {
+        guard let neighbours = try routing.hardwareAddresses() else { return nil }
+        var ssid: [UInt8]?
+        for interface in path.usedInterfaces where interface.type == .wifi && ssid == nil {
+            ssid = try routing.ssid(ofInterface: interface.index)
+        }
+        self.init(ssid: ssid, gateways: path.usedGateways.compactMap { neighbours[$0] })
+    }
+}
