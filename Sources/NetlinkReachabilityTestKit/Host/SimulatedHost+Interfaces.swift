@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachability
+public import NetlinkReachability
 internal import RoutingModel
 internal import RoutingSimulation
 
@@ -159,4 +159,22 @@ extension SimulatedHost {
             )
         }
     }
+}
+
+// MARK: - Interfaces as tests read them
+
+/// An interface of a simulated host, as a test reads it.
+///
+/// ```swift
+/// #expect(network.host.interfaces.filter(\.isRunning).map(\.name) == ["lo", "eth0"])
+/// ```
+public struct SimulatedInterface: Hashable, Sendable {
+    /// The name.
+    public let name: String
+    /// Whether it is administratively up (`IFF_UP`).
+    public let isUp: Bool
+    /// Whether it can send: it is up, has a carrier and does not wait for an external event (`IFF_RUNNING`).
+    public let isRunning: Bool
+    /// Its addresses, in the order in which they were added.
+    public let addresses: [IPAddress]
 }
