@@ -112,3 +112,18 @@ extension ArgumentHelp {
     static let recordedTargets = ArgumentHelp(
         "An address, address%interface, or default (the default path).", valueName: "target")
 }
+
+// No group of options for one of them: the parser looks each group up among the conformances of the program, which is a
+// part of each start.
+extension Option where Value == Duration {
+    /// The option `--timeout` of commands that resolve names.
+    init(wrappedValue: Value, limitOf work: String) {
+        self.init(
+            wrappedValue: wrappedValue,
+            parsing: .unconditional,
+            help: ArgumentHelp(
+                "Time limit for \(work): seconds, or such as 500ms or 2m; 0 does not wait. (default: 5)",
+                valueName: "duration"),
+            transform: OptionValue.duration)
+    }
+}

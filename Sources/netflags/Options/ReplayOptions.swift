@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import NetlinkPlanning
+import NetlinkReachability
 import NetlinkRecording
 
 /// The options of commands that evaluate the live kernel, or a recording at an instant.
@@ -31,6 +32,17 @@ struct ReplayOptions: ParsableArguments {
             return nil
         }
         return try RecordedInstant(operand: replay, time: at).checkingInput(for: "--at")
+    }
+
+    /// The query of a command that resolves names, and asks the live kernel or a recording.
+    func query(
+        _ targets: [String], _ socket: SocketOptions, timeout: Duration
+    ) throws(UsageError) -> TargetQuery {
+        guard !targets.isEmpty else { throw .noTargets }
+        let recording = try instant()
+        var options = try socket.options(isReplay: recording != nil)
+        options.resolution.timeout = timeout
+        return TargetQuery(targets: targets, options: options, recording: recording)
     }
 }
 
