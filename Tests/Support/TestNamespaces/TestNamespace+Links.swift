@@ -12,10 +12,13 @@ extension TestNamespace {
         _ addresses: String...,
         to peer: TestNamespace? = nil
     ) throws {
-        let end = peer.map { " netns \($0.processIdentifier)" } ?? ""
-        try ip("link add \(name) type veth peer name \(name)-far\(end)")
-        try (peer ?? self).ip("link set \(name)-far up")
-        try ip("link set \(name) up")
+        let pair = "link add \(name) type veth peer name \(name)-far"
+        if let peer {
+            try ip("\(pair) netns \(peer.processIdentifier)", "link set \(name) up")
+            try peer.ip("link set \(name)-far up")
+        } else {
+            try ip(pair, "link set \(name)-far up", "link set \(name) up")
+        }
         try wait(for: name, state: "UP")
         try address(name, addresses)
     }
@@ -40,12 +43,8 @@ extension TestNamespace {
     }
 
     private func address(_ name: String, _ addresses: [String]) throws {
-        for address in addresses {
-            guard address.contains(":") else {
-                try ip("addr add \(address) dev \(name)")
-                continue
-            }
-            try ip("addr add \(address) dev \(name) nodad")
+        try ip(addresses.map { "addr add \($0) dev \(name)\($0.contains(":") ? " nodad" : "")" })
+        for address in addresses where address.contains(":") {
             let own = address.prefix { $0 != "/" }
             try wait(until: "\(own) is this host's") {
                 try ip("-o -6 route show table local").contains("local \(own) dev \(name) ")
