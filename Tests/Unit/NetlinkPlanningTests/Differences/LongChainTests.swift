@@ -12,7 +12,7 @@ import Testing
 
 /// Very many routes of one prefix, with every placement, against a plain list of them.
 struct LongChainTests {
-    private static let count: UInt32 = 2_000
+    private static let count: UInt32 = 1_000
 
     private static func insert(_ make: (UInt32) -> NetworkChange) -> NetworkSnapshot {
         var host = makeHost()

@@ -17,7 +17,7 @@ struct ChurnTests {
     private static let threadCount = 8
     /// Fewer here, and as many as one likes with OBSERVATIONS: a million takes minutes.
     private static let count =
-        getenv("OBSERVATIONS").flatMap { Int(String(cString: $0)) } ?? Rounds.of(200_000)
+        getenv("OBSERVATIONS").flatMap { Int(String(cString: $0)) } ?? Rounds.of(100_000)
     /// Until then the memory that the allocator keeps for each thread still grows.
     private static let settledCount = 1_000_000
 

@@ -10,7 +10,7 @@ import Testing
 ///
 /// A walk over them that called itself ran for ever, or out of stack.
 struct HostStateWalkTests {
-    private static let count: UInt32 = 2_000
+    private static let count: UInt32 = 1_000
 
     /// A host whose interfaces from 10 on are made by a function of their numbers; all are up, and each has an address.
     private static func host(_ count: UInt32, _ make: (UInt32) -> Link) -> HostState {
