@@ -2,7 +2,7 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
-internal import Synchronization
+internal import SystemSupport
 
 /// Observed addresses, paths and connections, which count what is delivered to them.
 final class Bystanders: Sendable {
@@ -15,16 +15,17 @@ final class Bystanders: Sendable {
     private let connections: [Task<Void, Never>]
     private let deliveries = Deliveries()
 
+    /// How often something was delivered to each kind.
     private final class Deliveries: Sendable {
-        let count = Atomic(0)
+        let counts = Locked([0, 0, 0])
 
-        func add() {
-            count.add(1, ordering: .relaxed)
+        func add(_ kind: Int) {
+            counts.withLock { $0[kind] += 1 }
         }
     }
 
-    /// How many there are.
-    static var count: Int { handleCount + pathCount + connectionCount }
+    /// How many there are of each kind: addresses, paths, connections.
+    static var counts: [Int] { [handleCount, pathCount, connectionCount] }
 
     /// Begins with addresses, and with connections from a local address to the same addresses.
     init(from local: IPAddress) throws {
@@ -35,17 +36,17 @@ final class Bystanders: Sendable {
                 transport: .tcp, local: local, localPort: 40_000, remote: remote, remotePort: 443)
             return Task {
                 do {
-                    for try await _ in source.updates(of: .status(of: connection)) { deliveries.add() }
+                    for try await _ in source.updates(of: .status(of: connection)) { deliveries.add(2) }
                 } catch {
-                    deliveries.add()
+                    deliveries.add(2)
                 }
             }
         }
         flags = try source.observe(remotes.map { .flags(of: .address($0)) }) { [deliveries] _, _ in
-            deliveries.add()
+            deliveries.add(0)
         }
         paths = try source.observe(Array(repeating: .path(), count: Self.pathCount)) { [deliveries] _, _ in
-            deliveries.add()
+            deliveries.add(1)
         }
     }
 
@@ -55,8 +56,8 @@ final class Bystanders: Sendable {
         paths.cancel()
     }
 
-    /// How often something was delivered so far.
-    var deliveryCount: Int {
-        deliveries.count.load(ordering: .relaxed)
+    /// How often something was delivered to each kind so far.
+    var deliveryCounts: [Int] {
+        deliveries.counts.withLock { $0 }
     }
 }

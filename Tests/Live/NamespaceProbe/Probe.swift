@@ -62,8 +62,8 @@ struct Probe {
                 throw Failure("bystanders ADDRESS")
             }
             bystanders = try Bystanders(from: local)
-            return ["\(Bystanders.count)"]
-        case "deliveries": return ["\(bystanders?.deliveryCount ?? 0)"]
+            return Bystanders.counts.map(String.init)
+        case "deliveries": return (bystanders?.deliveryCounts ?? []).map(String.init)
         case "serve": try Connections.serve(fields)
         case "connect": return try connections.connect(fields)
         case "rename":
