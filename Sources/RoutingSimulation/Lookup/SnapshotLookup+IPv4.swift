@@ -272,7 +272,7 @@ extension SnapshotLookup {
     {
         var rivals: [Route] = []
         var last = (tos: UInt8(0), priority: first.route.priority)
-        for route in chain[index...] where isForTypeOfService(route) {
+        for (place, route) in chain.enumerated() where isForTypeOfService(route) {
             if route.priority > last.priority, route.tos == last.tos {
                 if last.tos == 0 { break }
                 continue
@@ -285,6 +285,8 @@ extension SnapshotLookup {
                 if rivals.isEmpty, route == chain[index] { return first }
                 continue
             }
+            // It also ends at one before that was left out, as `ignore_routes_with_linkdown` says.
+            if rivals.isEmpty, place != index { return first }
             var rival = route
             rival.nexthops = nexthops
             rivals.append(rival)

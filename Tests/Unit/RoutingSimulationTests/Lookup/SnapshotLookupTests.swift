@@ -195,6 +195,11 @@ struct SnapshotLookupTests {
         #expect(
             makeHost(first, second, .neighbour(failed)).way("10.0.0.1") == "0.0.0.0/0 198.51.100.1 dev 3")
         #expect(makeHost(first, second).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
+        // One that is left out before the first one ends the choice.
+        let third = NetworkChange.route("0.0.0.0/0", via: "192.0.2.9", dev: 2)
+        #expect(
+            makeHost(second, first, third, .neighbour(failed)).way("10.0.0.1")
+                == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
     @Test func `what decides beside the snapshot is named: a hash, a turn, or what was not recorded`() throws
