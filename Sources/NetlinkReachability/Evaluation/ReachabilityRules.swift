@@ -176,9 +176,11 @@ package enum ReachabilityRules {
         _ traits: InterfaceTraits
     ) -> Decision {
         if let blocker = blocker(of: nexthop, traits) { return ([], blocker) }
-        if traits.contains(nexthop.dropper(of: destination)) {
-            return ([], traits.contains(.isTunnel) ? .payloadNotCarried : .unreachable)
+        // `fib6_is_reject`.
+        if traits.contains(.isLoopback), destination.family == .v6, !destination.isLoopback {
+            return ([], .unreachable)
         }
+        if traits.contains(nexthop.dropper(of: destination)) { return ([], .payloadNotCarried) }
         if traits.contains(.hasNoPeer) { return ([], .noPeer) }
         // The type comes first: the entry behind a multicast or broadcast address can name the gateway of a
         // covering route, which such packets do not take.

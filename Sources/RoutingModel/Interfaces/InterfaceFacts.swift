@@ -128,13 +128,14 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let isCarriedOnTraffic = InterfaceTraits(rawValue: 1 << 11)
     /// Drops IPv4 packets.
     package static let dropsIPv4 = InterfaceTraits(rawValue: 1 << 12)
-    /// Drops IPv6 packets: a tunnel by its mode, and the loopback interface, out of which each route rejects
-    /// (`fib6_is_reject`).
+    /// Drops IPv6 packets.
     package static let dropsIPv6 = InterfaceTraits(rawValue: 1 << 13)
     /// Drops packets behind labels (MPLS).
     package static let dropsLabels = InterfaceTraits(rawValue: 1 << 14)
     /// Has no peer for the packets: no fact about the interface, and added from its peers.
     package static let hasNoPeer = InterfaceTraits(rawValue: 1 << 15)
+    /// The loopback interface.
+    package static let isLoopback = InterfaceTraits(rawValue: 1 << 16)
 }
 
 extension InterfaceTraits {
@@ -157,7 +158,7 @@ extension InterfaceTraits {
             if !payloads.contains(.ipv6) { traits.insert(.dropsIPv6) }
             if !payloads.contains(.labels) { traits.insert(.dropsLabels) }
         }
-        if link.flags.contains(.loopback) { traits.insert(.dropsIPv6) }
+        if link.flags.contains(.loopback) { traits.insert(.isLoopback) }
         let isEthernetThroughout = link.isPlainEthernet && lowers.allSatisfy(\.isPlainEthernet)
         if isEthernetThroughout, traits.isDisjoint(with: [.isPointToPoint, .isCellular]) {
             traits.insert(.isLocalNetwork)
