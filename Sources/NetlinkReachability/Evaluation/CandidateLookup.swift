@@ -73,6 +73,8 @@ struct CandidateLookup {
     /// Whether a tunnel sends the packets: it looks up once where a socket looks up again with the source address, and
     /// sends where no entry of the tables matches but an interface is given.
     let isOuter: Bool
+    /// The mark that the packets have, if it is not the one that they are routed by.
+    var packetMark: UInt32?
     /// Whether what carries a tunnel is inferred, if the kernel does not show it.
     var infersCarriers: Bool
     /// The packet, as far as it is known without asking.
@@ -152,10 +154,10 @@ extension CandidateLookup {
         isAsked = true
     }
 
-    /// The packet that the route puts around this one: it has the mark of the socket (`seg6_output`).
+    /// The packet that the route puts around this one, which the kernel sends: it has the mark of that (`seg6_output`).
     func outerQuery(_ destination: IPAddress) -> RouteQuery {
         var outer = RouteQuery(destination: destination)
-        outer.mark = query.mark
+        outer.mark = packetMark ?? query.mark
         return outer
     }
 
@@ -300,7 +302,7 @@ extension CandidateLookup {
         }
     }
 
-    /// Takes the source addresses that the kernel can select for the outer packet: none if there is none.
+    /// Takes the source addresses that the kernel can select for the outer packet.
     mutating func takeOuter(_ sources: Result<[IPAddress], ReachabilityError>) {
         guard case .selectingOuterSource(let destination, let source, let answer) = step else { return }
         do throws(ReachabilityError) {
@@ -323,7 +325,7 @@ extension CandidateLookup {
         default: return
         }
         switch isAnyFound {
-        case .success(false) where !isRepeated: (isRepeated, step) = (true, .routing)
+        case .success(false) where !isRepeated: (isRepeated, outer, step) = (true, nil, .routing)
         case .success: step = next
         case .failure(let error): step = .failed(error)
         }

@@ -120,7 +120,9 @@ extension CarrierLookup {
                 candidate, from: ends?.local, options, inner.detail, boundTo: ends?.link ?? 0,
                 isOuter: ends != nil)
             lookup.infersCarriers = inner.infersCarriers
-            return CarrierLookup(key: key, depth: depth, lookup: lookup)
+            var carrier = CarrierLookup(key: key, depth: depth, lookup: lookup)
+            carrier.lookup.packetMark = carrier.outerPackets.mark
+            return carrier
         }
         var options = ReachabilityOptions()
         func failed(_ outer: Outer, _ error: ReachabilityError) -> [CarrierLookup] {

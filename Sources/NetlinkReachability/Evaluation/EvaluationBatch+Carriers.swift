@@ -26,8 +26,11 @@ extension EvaluationBatch {
             }
             let query = carrier.lookup.query.from(source)
             var judgement = judge(carrier.lookup, answer, query, carrier.outerPackets)
+            let packets =
+                judgement.isOfOuter
+                ? carrier.lookup.outerPackets ?? carrier.outerPackets : carrier.outerPackets
             if judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop,
-                case .underEvaluation? = carrierState(ofTunnel: nexthop.interfaceIndex, carrier.outerPackets)
+                case .underEvaluation? = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
             {
                 (judgement.flags, judgement.kind) = ([], .tunnelLoops)
             }

@@ -301,9 +301,11 @@ extension EvaluationBatch {
         guard let nexthop = answer.match?.nexthop, let encapsulation = nexthop.encapsulation?.value else {
             return judgement
         }
-        // A tunnel alone reads them (`skb_tunnel_info`); another interface sends the packet as it is.
+        // A tunnel with `external` alone reads them (`skb_tunnel_info`); another interface sends the packet as it is.
+        let index = (judgement.nexthop ?? nexthop).interfaceIndex
         if [.ip, .ip6].contains(encapsulation.kind),
-            interfaces.traits(ofInterface: nexthop.interfaceIndex, lookup.detail)?.contains(.isTunnel) != true
+            let link = interfaces.facts(aboutInterface: index, lookup.detail)?.link,
+            link.ends.map({ $0.remote != nil }) ?? true
         {
             return judgement
         }

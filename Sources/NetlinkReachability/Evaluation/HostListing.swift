@@ -57,14 +57,18 @@ final class HostListing {
     func outerSources(
         for destination: IPAddress, through answer: RouteAnswer
     ) throws(ReachabilityError) -> [IPAddress] {
-        let index = answer.nexthops.first?.interfaceIndex ?? 0
-        let domain = try vrf(ofInterface: index)
-        var addresses: [InterfaceAddress] = []
-        for address in try self.addresses() where try vrf(ofInterface: address.interfaceIndex) == domain {
-            addresses.append(address)
+        var sources: [IPAddress] = []
+        for index in Set(answer.nexthops.map(\.interfaceIndex)).sorted() {
+            let domain = try vrf(ofInterface: index)
+            var addresses: [InterfaceAddress] = []
+            for address in try self.addresses() where address.address.family == .v6 {
+                if try vrf(ofInterface: address.interfaceIndex) == domain { addresses.append(address) }
+            }
+            let found = SourceAddressSelection.candidates(
+                for: destination, among: addresses, outgoingInterface: index)
+            sources += found.filter { !sources.contains($0) }
         }
-        return SourceAddressSelection.candidates(
-            for: destination, among: addresses, outgoingInterface: index)
+        return sources
     }
 
     /// Where a tunnel sends packets to a destination, if that decides; `nil` for a tunnel with ends of its own, and

@@ -52,6 +52,25 @@ struct LookupBatchTests {
         #expect(report.flags.isEmpty && report.reason.code == .noRouteOutOfInterface)
     }
 
+    // MARK: Uplinks
+
+    /// A table for each uplink, and one default route for sockets without a binding.
+    @Test func `the second uplink of a recorded host has the route of its own address`() throws {
+        let own = InterfaceAddress(interfaceIndex: 3, address: "198.51.100.2", prefixLength: 24)
+        let host = makeHost(
+            .address(own), .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
+            .route("0.0.0.0/0", via: "198.51.100.1", dev: 3) { $0.table = 100 },
+            .rule(.v4, 100, .lookup(table: 100)) { $0.source = IPPrefix("198.51.100.2/32") })
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        var options = ReachabilityOptions()
+        for (index, gateway) in [(2, "192.0.2.1"), (3, "198.51.100.1")] as [(UInt32, IPAddress)] {
+            options.interface = InterfaceReference(index: index)
+            let target = NetworkReachability(
+                target: .address("203.0.113.9"), options: options, source: source)
+            #expect(try target.blockingReport().gateway == gateway)
+        }
+    }
+
     // MARK: Source-specific routes
 
     private func sourceSpecific(_ sources: [IPAddress], destination: IPAddress) -> ScriptedRouting {
