@@ -26,18 +26,23 @@ struct Witness {
             return "reachable, but sockets are refused: \(Self.text(outcomes))"
         }
         let unexplained = connected.filter { socket in
-            WitnessException(socket.0, reason: report.reason.code.description) { Self.isRouted(socket) }
+            WitnessException(socket.0, reason: report.reason.code.description) { Self.entry(socket) }
                 == nil
         }
         return unexplained.isEmpty ? nil : "not reachable, but a socket connects: \(Self.text(unexplained))"
     }
 
-    /// Whether an entry of the tables matches the packets of a connected socket.
-    private static func isRouted(_ socket: (RouteQuery, SocketWitness.Outcome)) -> Bool {
-        guard case .connects(let source?, _) = socket.1 else { return false }
+    /// The entry of the tables that matches the packets of a connected socket; `nil` where it is unknown.
+    private static func entry(_ socket: (RouteQuery, SocketWitness.Outcome)) -> RouteAnswer? {
+        guard case .connects(let source?, _) = socket.1 else { return nil }
         var query = socket.0
+        if query.destination.family == .v6, let first = try? KernelRouting().answer(to: query),
+            !first.isRejected
+        {
+            return first
+        }
         query.source = source
-        return (try? KernelRouting().answer(to: query).isRejected) == false
+        return try? KernelRouting().answer(to: query)
     }
 
     private static func text(_ outcomes: [(RouteQuery, SocketWitness.Outcome)]) -> String {

@@ -34,8 +34,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     /// - Parameters:
     ///   - query: The query.
     ///   - reason: The code of the answer's reason.
-    ///   - isRouted: Whether an entry of the tables matches the packets of the connected socket.
-    package init?(_ query: RouteQuery, reason: String, isRouted: () -> Bool) {
+    ///   - entry: The entry of the tables that matches the packets of the connected socket; `nil` where it is unknown.
+    package init?(_ query: RouteQuery, reason: String, entry: () -> RouteAnswer?) {
         let destination = query.destination.unmapped.withoutZone
         // bind(2) to a link-local address binds to its interface too.
         let zone = query.source?.needsZone == true ? query.source?.zone?.interfaceIndex : nil
@@ -47,13 +47,16 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
         case "outerUnreachable": self = .outerUnreachable
         case "payloadNotCarried": self = .payloadNotCarried
         case "noPeer": self = .noPeer
-        // A route or a rule that says so refuses connect(2).
-        case "unreachable" where destination.family == .v6: self = .loopbackRoute
+        case "unreachable"
+        where destination.family == .v6
+            && [bound, query.destination.zone?.interfaceIndex, entry()?.nexthops.first?.interfaceIndex]
+                .contains(if_nametoindex("lo")):
+            self = .loopbackRoute
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink
         case _
         where destination.family == .v4 && !destination.isIPv4Group && query.outputInterface != 0
-            && !isRouted():
+            && entry()?.isRejected != false:
             self = .boundWithoutRoute
         default:
             return nil

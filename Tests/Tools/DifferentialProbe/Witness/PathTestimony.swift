@@ -55,12 +55,16 @@ struct WitnessedNetwork {
         return next == answer ? answer : nil
     }
 
-    /// Whether an entry of the tables matches the packets of a connected socket.
-    func isRouted(_ query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Bool {
-        guard case .connects(let source?, _) = outcome else { return false }
+    /// The entry of the tables that matches the packets of a connected socket; `nil` where its source is unknown.
+    func entry(
+        _ query: RouteQuery, _ outcome: SocketWitness.Outcome
+    ) throws(ReachabilityError) -> RouteAnswer? {
+        guard case .connects(let source?, _) = outcome else { return nil }
+        let first = try kernel.answer(to: query)
+        guard query.destination.family == .v4 || first.isRejected else { return first }
         var query = query
         query.source = source
-        return try !kernel.answer(to: query).isRejected
+        return try kernel.answer(to: query)
     }
 
     /// Whether the packets of a connected socket are known to leave through an interface that works.

@@ -14,8 +14,8 @@ struct Testimony {
     let flags: Answer
     /// The reasons of negative flags: one, or those of every address that stands for the default path.
     private let reasons: [String]
-    /// Whether an entry of the tables matches the packets of the socket that sends, if the flags are negative.
-    private let isRouted: Bool
+    /// The entry of the tables that matches the packets of the socket that sends, if the flags are negative.
+    private let entry: RouteAnswer?
     /// Whether the packets of that socket leave through an interface that works.
     private let leaves: Bool
     /// What becomes of packets through a tunnel.
@@ -48,7 +48,7 @@ struct Testimony {
             let isSure = found.contains(.reachable) || connected == nil
             // Only a difference needs a reason, which costs a second query.
             let reasons = isSure ? [] : try Self.reasons(reachability, connected?.0.destination.family)
-            let isRouted = isSure ? false : try connected.map(network.isRouted) == true
+            let entry = isSure ? nil : try connected.flatMap(network.entry)
             let leaves = isSure ? false : try connected.map(network.leaves) == true
             let inTunnel =
                 triple.kind == .tunnel && connected != nil ? try TunnelTestimony(triple, network) : nil
@@ -56,11 +56,11 @@ struct Testimony {
                 triple.kind == .defaultPath
                 ? try PathTestimony(triple, found, sockets.filter { $0.1.connects == true }, network) : nil
             (flags, self.reasons, tunnel) = (.flags(found), reasons, inTunnel)
-            (self.isRouted, self.leaves) = (isRouted, leaves)
+            (self.entry, self.leaves) = (entry, leaves)
             difference = inTunnel?.difference ?? path?.rawValue
         } catch {
             (flags, reasons, tunnel, difference) = (Answer(error), [], nil, nil)
-            (isRouted, leaves) = (false, false)
+            (entry, leaves) = (nil, false)
         }
     }
 
@@ -94,7 +94,7 @@ struct Testimony {
         else {
             return nil
         }
-        let exceptions = reasons.lazy.compactMap { WitnessException(connected, reason: $0) { isRouted } }
+        let exceptions = reasons.lazy.compactMap { WitnessException(connected, reason: $0) { entry } }
         return exceptions.first { $0 != .deadLink || !leaves }
     }
 }
