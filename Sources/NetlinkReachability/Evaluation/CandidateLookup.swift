@@ -81,7 +81,7 @@ struct CandidateLookup {
     private(set) var query: RouteQuery
     /// What the socket is bound to; `nil` for nothing.
     ///
-    /// Without the short form of the type, as in ``RouteMatch``.
+    /// `Optional` is written out, as in ``RouteMatch``.
     private(set) var binding: Optional<Box<SocketBinding>>
     private(set) var step: Step
     /// The destination and the route of the outer packet, where the route of the packet encapsulates it.
@@ -438,7 +438,7 @@ extension CandidateLookup {
         outer.map { InnerPackets(outerQuery($0.value.destination), detail) }
     }
 
-    /// The routes that were answered: that of its packets, and that of those around them.
+    /// Its packets with their route, and the packets around them with theirs.
     func routes(of packets: InnerPackets) -> [(packets: InnerPackets, answer: RouteAnswer)] {
         guard case .answered(_, let answer) = step else { return [] }
         guard let outerPackets, let outer else { return [(packets, answer)] }

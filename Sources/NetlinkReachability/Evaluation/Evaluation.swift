@@ -10,7 +10,7 @@ package struct Judgement: Hashable, Sendable {
     package var kind: ReachabilityReason.Kind
     /// The nexthop that decided.
     ///
-    /// Without the short form of the type, as in ``RouteMatch``.
+    /// `Optional` is written out, as in ``RouteMatch``.
     package var nexthop: Optional<Nexthop>
     /// Whether the packet that the route puts around the one that was looked up decided.
     package var isOfOuter = false
@@ -68,7 +68,7 @@ package struct Evaluation: Hashable, Sendable {
     package var judgement: Judgement
     /// The interface of the nexthop that decided.
     ///
-    /// Without the short form of the type, as in ``RouteMatch``.
+    /// `Optional` is written out, as in ``RouteMatch``.
     package var facts: Optional<InterfaceFacts>
     /// On the heap: an evaluation is copied often.
     private let basis: Box<Basis>

@@ -75,7 +75,7 @@ struct LookupBatch {
 }
 
 extension CandidateLookup {
-    /// Whether no address can be the source of its packets, which are of IPv6, or only one that routers do not forward.
+    /// Whether an IPv6 lookup has no source address, or only one whose packets routers do not forward.
     fileprivate var lacksSource: Bool {
         guard case .answered(let source, let answer) = step else { return false }
         guard case .taken(let match) = answer else { return answer == .rejected(.noSourceAddress) }

@@ -160,7 +160,7 @@ package struct RouteMatch: Hashable, Sendable {
     package let type: RouteType
     /// The first nexthop; `nil` where the entry names no interface.
     ///
-    /// Without the short form of the type, whose `nil` an initializer would write first and then replace.
+    /// `Optional` is written out: an initializer would write the `nil` of the short form first and then replace it.
     package internal(set) var nexthop: Optional<Nexthop>
     /// Whether the source address that a socket without one gets can change the answer.
     package var dependsOnSource = false

@@ -246,8 +246,8 @@ package struct Nexthop: Hashable, Sendable {
     package var gatewayScope = GatewayScope.unnoted
     /// What is put around the packets; `nil` for nothing.
     ///
-    /// It is on the heap, because few nexthops have it. Without the short form of the type, whose `nil` an initializer
-    /// would write first and then replace.
+    /// It is on the heap, because few nexthops have it. `Optional` is written out: an initializer would write the `nil`
+    /// of the short form first and then replace it.
     package private(set) var encapsulation: Optional<Box<Encapsulation>>
 
     /// Describes a nexthop.

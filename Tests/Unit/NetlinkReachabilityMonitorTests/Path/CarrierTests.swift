@@ -118,7 +118,8 @@ struct CarrierTests {
         #expect(try target.blockingFlags() == [.reachable, .transientConnection])
     }
 
-    @Test func `outer packets that their route encapsulates are carried by what carries those`() throws {
+    @Test func `a tunnel whose outer packets are encapsulated again is carried by the outermost ones`() throws
+    {
         try addWires()
         tunnel(4, "vxlan4", to: "198.51.100.9", kind: "vxlan")
         try route("0.0.0.0/0", 4)
@@ -151,7 +152,7 @@ struct CarrierTests {
         #expect(report.reason.description == "inside other packets (seg6 to 2001:db8:9::9) on eth1")
     }
 
-    @Test func `an interface that is no tunnel sends a packet without the one that its route puts around it`()
+    @Test func `an interface that is no tunnel sends the packets of encap ip as they are`()
         throws
     {
         try addWires()

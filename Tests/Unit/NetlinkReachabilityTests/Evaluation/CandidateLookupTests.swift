@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
 import RoutingModel
 import Testing
 
@@ -128,6 +129,21 @@ struct CandidateLookupTests {
         let query = RouteQuery(destination: Self.targetV6)
         let step = CandidateLookup.step(query, after: .rejected(.noRoute), results, &lifetime)
         #expect(Self.words(step) == next)
+    }
+
+    @Test(
+        arguments: [
+            (nil, "answered from -"),
+            (Encapsulation(.seg6, to: "2001:db8:9::9"), "select outer 2001:db8:9::9"),
+            (Encapsulation(.ip, to: "203.0.113.9"), "route outer 203.0.113.9 from -"),
+            (Encapsulation(.mpls), "answered from -"),
+            // It is not shown where such packets go.
+            (Encapsulation(.seg6), "failed 0"),
+        ] as [(Encapsulation?, String)])
+    func `what follows from the final route of a packet`(encapsulation: Encapsulation?, next: String) {
+        let nexthop = Nexthop(interfaceIndex: 2, encapsulation: encapsulation)
+        let answer = RouteAnswer.taken(RouteMatch(.unicast, nexthop))
+        #expect(Self.words(CandidateLookup.step(after: answer, from: nil)) == next)
     }
 
     @Test func `the nexthops of several IPv4 sources are judged together`() {
