@@ -73,7 +73,8 @@ struct CandidateLookup {
     /// Whether a tunnel sends the packets: it looks up once where a socket looks up again with the source address, and
     /// sends where no entry of the tables matches but an interface is given.
     let isOuter: Bool
-    /// The mark that the packets have, if it is not the one that they are routed by.
+    /// The mark that the packets have, if it is not the one that they are routed by:
+    /// ``CarrierLookup/Key/packetMark``.
     var packetMark: UInt32?
     /// Whether what carries a tunnel is inferred, if the kernel does not show it.
     var infersCarriers: Bool
@@ -154,10 +155,10 @@ extension CandidateLookup {
         isAsked = true
     }
 
-    /// The packet that the route puts around this one, which the kernel sends: it has the mark of that (`seg6_output`).
+    /// The packet that the route puts around this one, with the mark of this one (`seg6_output`).
     func outerQuery(_ destination: IPAddress) -> RouteQuery {
         var outer = RouteQuery(destination: destination)
-        outer.mark = packetMark ?? query.mark
+        outer.mark = packets.mark
         return outer
     }
 
@@ -420,18 +421,18 @@ extension CandidateLookup {
 /// Packets that leave through an interface, as far as they decide what carries it if it is a tunnel.
 struct InnerPackets: Hashable, Sendable {
     let destination: IPAddress
-    var mark: UInt32
+    let mark: UInt32
     /// How much of the interface is known.
     let detail: QueryDetail
 
-    init(_ query: RouteQuery, _ detail: QueryDetail) {
-        (destination, mark, self.detail) = (query.destination, query.mark, detail)
+    init(_ query: RouteQuery, _ detail: QueryDetail, mark: UInt32? = nil) {
+        (destination, self.mark, self.detail) = (query.destination, mark ?? query.mark, detail)
     }
 }
 
 extension CandidateLookup {
     /// Its packets, as those inside of tunnels.
-    var packets: InnerPackets { InnerPackets(query, detail) }
+    var packets: InnerPackets { InnerPackets(query, detail, mark: packetMark) }
 
     /// The packets that the route puts around its own; `nil` if it puts none around them.
     var outerPackets: InnerPackets? {
@@ -439,9 +440,14 @@ extension CandidateLookup {
     }
 
     /// Its packets with their route, and the packets around them with theirs.
-    func routes(of packets: InnerPackets) -> [(packets: InnerPackets, answer: RouteAnswer)] {
+    var routes: [(packets: InnerPackets, answer: RouteAnswer)] {
         guard case .answered(_, let answer) = step else { return [] }
         guard let outerPackets, let outer else { return [(packets, answer)] }
         return [(packets, answer), (outerPackets, outer.value.answer)]
+    }
+
+    /// The packets whose route decided: its own, or those around them.
+    func packets(of judgement: Judgement) -> InnerPackets {
+        judgement.isOfOuter ? outerPackets ?? packets : packets
     }
 }

@@ -28,6 +28,18 @@ struct CarrierLookup {
         let outer: Outer
         /// Whether what carries the tunnels around this one is inferred.
         let infersCarriers: Bool
+
+        /// The mark of the outer packets in the tunnels around this one.
+        ///
+        /// A tunnel of the kernel is routed by its mark, but does not set it on its packets; WireGuard does.
+        var packetMark: UInt32 {
+            switch outer {
+            case .toRemote: mark
+            case .toEndpoint(let ends): ends.mark ?? 0
+            case .marked(let mark, _): mark
+            case .toPeer: 0
+            }
+        }
     }
 
     /// What lookups have in common whose packets enter a tunnel.
@@ -44,22 +56,8 @@ struct CarrierLookup {
     let key: Key
     /// How many tunnels are around this one.
     let depth: Int
+    /// The lookup of the outer packets.
     var lookup: CandidateLookup
-
-    /// The outer packets, as those inside of the tunnels around this one.
-    ///
-    /// A tunnel of the kernel is routed by its mark, but does not set it on its packets; WireGuard does.
-    var outerPackets: InnerPackets {
-        var packets = lookup.packets
-        packets.mark =
-            switch key.outer {
-            case .toRemote: key.mark
-            case .toEndpoint(let ends): ends.mark ?? 0
-            case .marked(let mark, _): mark
-            case .toPeer: 0
-            }
-        return packets
-    }
 }
 
 /// What became of the outer packets of a tunnel.
@@ -119,10 +117,8 @@ extension CarrierLookup {
             var lookup = CandidateLookup(
                 candidate, from: ends?.local, options, inner.detail, boundTo: ends?.link ?? 0,
                 isOuter: ends != nil)
-            lookup.infersCarriers = inner.infersCarriers
-            var carrier = CarrierLookup(key: key, depth: depth, lookup: lookup)
-            carrier.lookup.packetMark = carrier.outerPackets.mark
-            return carrier
+            (lookup.infersCarriers, lookup.packetMark) = (inner.infersCarriers, key.packetMark)
+            return CarrierLookup(key: key, depth: depth, lookup: lookup)
         }
         var options = ReachabilityOptions()
         func failed(_ outer: Outer, _ error: ReachabilityError) -> [CarrierLookup] {

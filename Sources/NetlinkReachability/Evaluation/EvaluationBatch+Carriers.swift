@@ -12,29 +12,26 @@ extension EvaluationBatch {
         let carrier = batch.carriers[index]
         switch carrier.lookup.step {
         case .answered(let source, let answer):
-            for (packets, answer) in carrier.lookup.routes(of: carrier.outerPackets) {
+            for (packets, answer) in carrier.lookup.routes {
                 for nexthop in answer.nexthops {
                     let next = carrierIndex(ofTunnel: nexthop.interfaceIndex, packets)
                     if let next { evaluateCarrier(next, depth: depth + 1) }
                 }
             }
             do throws(ReachabilityError) {
-                try checkCarriers(of: carrier.lookup, carrier.outerPackets)
+                try checkCarriers(of: carrier.lookup)
             } catch {
                 carrierStates[index] = .failed(error)
                 return
             }
-            let query = carrier.lookup.query.from(source)
-            var judgement = judge(carrier.lookup, answer, query, carrier.outerPackets)
-            let packets =
-                judgement.isOfOuter
-                ? carrier.lookup.outerPackets ?? carrier.outerPackets : carrier.outerPackets
+            var judgement = judge(carrier.lookup, answer, carrier.lookup.query.from(source))
+            let packets = carrier.lookup.packets(of: judgement)
             if judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop,
                 case .underEvaluation? = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
             {
                 (judgement.flags, judgement.kind) = ([], .tunnelLoops)
             }
-            carrierStates[index] = .evaluated(evaluation(of: carrier.lookup, judgement, carrier.outerPackets))
+            carrierStates[index] = .evaluated(evaluation(of: carrier.lookup, judgement))
         case .failed(let error): carrierStates[index] = error.code == .undecided ? .unknown : .failed(error)
         case .unreachable(let reason):
             carrierStates[index] = .evaluated(Evaluation(unreachable: reason, carrier.lookup.candidate))
@@ -98,8 +95,8 @@ extension EvaluationBatch {
     }
 
     /// Checks that the outer packets of the tunnels that a lookup leads into could be looked up.
-    func checkCarriers(of lookup: CandidateLookup, _ packets: InnerPackets) throws(ReachabilityError) {
-        for (packets, answer) in lookup.routes(of: packets) {
+    func checkCarriers(of lookup: CandidateLookup) throws(ReachabilityError) {
+        for (packets, answer) in lookup.routes {
             for nexthop in answer.nexthops {
                 let state = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
                 if case .failed(let error)? = state { throw error }
@@ -209,7 +206,7 @@ extension EvaluationBatch {
         result.mark = carrier.lookup.query.mark
         if evidence != .rule { result.remote = carrier.lookup.candidate.destination }
         (result.flags, result.reason) = (outer.flags, outer.reason)
-        let packets = outer.judgement.isOfOuter ? carrier.lookup.outerPackets : carrier.outerPackets
+        let packets = carrier.lookup.packets(of: outer.judgement)
         let answer = outer.judgement.isOfOuter ? carrier.lookup.outer?.value.answer : outer.answer
         let nexthops = answer?.type?.leavesHost == false ? [] : answer?.nexthops ?? []
         let interfaces = nexthops.compactMap {

@@ -272,13 +272,13 @@ extension EvaluationBatch {
         case .answered(let source, let answer):
             let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
-            let packets = batch.lookups[index].packets
-            if !batch.carriers.isEmpty { try checkCarriers(of: batch.lookups[index], packets) }
-            let judgement = judge(batch.lookups[index], answer, query, packets)
+            if !batch.carriers.isEmpty { try checkCarriers(of: batch.lookups[index]) }
+            let judgement = judge(batch.lookups[index], answer, query)
             // The default path stands for many addresses, whose packets take each nexthop.
             guard case .taken(let match) = answer, match.nexthop?.encapsulation == nil, match.takesOneNexthop,
                 !candidate.isDefaultPath
             else { return judgement }
+            let packets = batch.lookups[index].packets
             for nexthop in match.nexthops {
                 let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, packets)
                 guard one.flags == judgement.flags else { throw .undecidedSource(query) }
@@ -291,13 +291,8 @@ extension EvaluationBatch {
     }
 
     /// Judges the answer of a lookup, and the packet that its route puts around its own.
-    func judge(
-        _ lookup: CandidateLookup,
-        _ answer: RouteAnswer,
-        _ query: RouteQuery,
-        _ packets: InnerPackets
-    ) -> Judgement {
-        let judgement = judge(answer, of: lookup.candidate, query, packets)
+    func judge(_ lookup: CandidateLookup, _ answer: RouteAnswer, _ query: RouteQuery) -> Judgement {
+        let judgement = judge(answer, of: lookup.candidate, query, lookup.packets)
         guard let nexthop = answer.match?.nexthop, let encapsulation = nexthop.encapsulation?.value else {
             return judgement
         }
@@ -355,7 +350,6 @@ extension EvaluationBatch {
     func evaluation(
         of lookup: CandidateLookup,
         _ judgement: Judgement,
-        _ packets: InnerPackets? = nil,
         all: [Evaluation] = []
     ) -> Evaluation {
         guard case .answered(let source, let answer) = lookup.step else {
@@ -365,7 +359,7 @@ extension EvaluationBatch {
             return Evaluation(unreachable: reason, lookup.candidate)
         }
         let query = lookup.query.from(source)
-        let packets = judgement.isOfOuter ? lookup.outerPackets : packets ?? lookup.packets
+        let packets = lookup.packets(of: judgement)
         let basis = Evaluation.Basis(
             candidate: lookup.candidate,
             query: query,
@@ -395,9 +389,9 @@ extension EvaluationBatch {
     private func outerReason(
         of judgement: Judgement,
         _ lookup: CandidateLookup,
-        _ packets: InnerPackets?
+        _ packets: InnerPackets
     ) -> ReachabilityReason? {
-        guard judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop, let packets else {
+        guard judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop else {
             return outer(of: lookup)?.reason
         }
         return carrierReason(ofTunnel: nexthop.interfaceIndex, packets)

@@ -10,14 +10,14 @@ extension LookupBatch {
         let known = carriers.count
         for index in firstUnfollowed.lookup..<lookups.count {
             let lookup = lookups[index]
-            let found = addCarriers(of: lookup, lookup.packets, depth: 0, interfaces, host)
+            let found = addCarriers(of: lookup, depth: 0, interfaces, host)
             lookupCarriers[index] = found.places
             if found.lacksPeer { lookups[index].noteSilence() }
         }
         for index in firstUnfollowed.carrier..<known where carriers[index].depth < CarrierLookup.depthLimit {
             let carrier = carriers[index]
             let found = addCarriers(
-                of: carrier.lookup, carrier.outerPackets, depth: carrier.depth + 1, interfaces, host)
+                of: carrier.lookup, depth: carrier.depth + 1, interfaces, host)
             outerCarriers[index] = found.places
             if found.lacksPeer { carriers[index].lookup.noteSilence() }
         }
@@ -31,13 +31,12 @@ extension LookupBatch {
     ///   whether a WireGuard interface has no peer with an endpoint for the packets, which can change silently.
     private mutating func addCarriers(
         of lookup: CandidateLookup,
-        _ packets: InnerPackets,
         depth: Int,
         _ interfaces: borrowing BatchInterfaces,
         _ host: HostListing
     ) -> (places: [Int]?, lacksPeer: Bool) {
         var found: (places: [Int]?, lacksPeer: Bool) = (nil, false)
-        for (packets, answer) in lookup.routes(of: packets) {
+        for (packets, answer) in lookup.routes {
             guard case .taken(let match) = answer, match.type.leavesHost else { continue }
             let nexthops = match.nexthops
             guard nexthops.count <= CarrierLookup.nexthopLimit else { continue }
