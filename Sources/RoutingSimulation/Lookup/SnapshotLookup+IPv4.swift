@@ -270,6 +270,8 @@ extension SnapshotLookup {
     /// table's answer regardless of neighbours, at `index` in the chain of all its default routes.
     mutating func chosenDefault(_ first: Hit, _ index: Int, _ chain: [Route]) throws(ReachabilityError) -> Hit
     {
+        // The search starts only at a route that has a gateway.
+        guard first.nexthop?.gateway != nil else { return first }
         var rivals: [Route] = []
         var last = (tos: UInt8(0), priority: first.route.priority)
         for (place, route) in chain.enumerated() where isForTypeOfService(route) {
@@ -279,13 +281,8 @@ extension SnapshotLookup {
             }
             let nexthops = route.type == .unicast ? try nexthops(of: route) : []
             last = (route.tos, route.priority)
-            guard route.scope == first.route.scope, let nexthop = nexthops.first, nexthop.gateway != nil
-            else {
-                // The search starts only at a route that has a gateway.
-                if rivals.isEmpty, route == chain[index] { return first }
-                continue
-            }
-            // It also ends at one before that was left out, as `ignore_routes_with_linkdown` says.
+            guard route.scope == first.route.scope, nexthops.first?.gateway != nil else { continue }
+            // It ends at one before that was left out, as `ignore_routes_with_linkdown` says.
             if rivals.isEmpty, place != index { return first }
             var rival = route
             rival.nexthops = nexthops
