@@ -27,11 +27,12 @@ enum WriterLock {
         set(isCurrent ? F_WRLCK : F_UNLCK, at: 1, of: descriptor)
     }
 
-    /// Ends the locks and closes the file.
+    /// Ends the locks and closes the file, if there is one.
     ///
     /// Closing alone is not enough: a child process that another thread has just started has the file open until it
     /// executes its program.
     static func end(closing descriptor: Int32) {
+        guard descriptor >= 0 else { return }
         set(F_UNLCK, at: 0, length: 2, of: descriptor)
         close(descriptor)
     }

@@ -66,7 +66,7 @@ package struct RecordingRotation: ~Copyable {
     }
 
     deinit {
-        if descriptor >= 0 { WriterLock.end(closing: descriptor) }
+        WriterLock.end(closing: descriptor)
         Self.leave(directory)
     }
 
@@ -146,7 +146,7 @@ package struct RecordingRotation: ~Copyable {
 
     /// Closes the file after an error.
     mutating func abandon() {
-        if descriptor >= 0 { WriterLock.end(closing: descriptor) }
+        WriterLock.end(closing: descriptor)
         (descriptor, syncDue) = (-1, nil)
     }
 
