@@ -44,7 +44,9 @@ struct Probe {
         switch command {
         case "report": return try queries.ask(fields)
         case "run": return try Program(fields).run()
-        case "ip": return try Program.ip(fields).run()
+        case "ip":
+            let options = fields.prefix { $0.hasPrefix("-") }
+            return try Program.ip(Array(options), lines: Array(fields.dropFirst(options.count))).run()
         case "write": try writeFile(fields)
         case "tun", "tap": try openTunnel(fields, framing: command == "tap" ? .ethernet : .none)
         case "set-carrier": try tunnel(fields).setCarrier(fields.last == "1")

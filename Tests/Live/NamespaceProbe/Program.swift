@@ -13,12 +13,9 @@ struct Program {
         self.input = input
     }
 
-    /// One `ip` that runs lines until one fails; the options before a line are those of all.
-    static func ip(_ lines: [String]) throws -> Program {
-        let options = lines.first?.split(separator: " ").prefix { $0.hasPrefix("-") }.map(String.init) ?? []
-        let length = options.reduce(0) { $0 + $1.utf8.count + 1 }
-        let input = lines.map { $0.dropFirst(length) + "\n" }.joined()
-        return try Program(["ip"] + options + ["-batch", "-"], input: input)
+    /// One `ip` with some options that runs lines until one fails.
+    static func ip(_ options: [String] = [], lines: [String]) throws -> Program {
+        try Program(["ip"] + options + ["-batch", "-"], input: lines.map { $0 + "\n" }.joined())
     }
 
     /// Runs the program to its end.

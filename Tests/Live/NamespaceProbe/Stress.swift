@@ -138,7 +138,7 @@ struct Stress {
             lines += ["route del default", "route del ::/0"]
         }
         lines += ["link set w1 down", "link set w1 up"]
-        let result = try Program.ip(lines).run()
+        let result = try Program.ip(lines: lines).run()
         guard result.first == "0" else { throw Probe.Failure("\(result)") }
     }
 

@@ -35,14 +35,9 @@ struct Witness {
     /// The entry of the tables that matches the packets of a connected socket; `nil` where it is unknown.
     private static func entry(_ socket: (RouteQuery, SocketWitness.Outcome)) -> RouteAnswer? {
         guard case .connects(let source?, _) = socket.1 else { return nil }
-        var query = socket.0
-        if query.destination.family == .v6, let first = try? KernelRouting().answer(to: query),
-            !first.isRejected
-        {
-            return first
+        return try? socket.0.lastAnswer(from: source) { (query) throws(ReachabilityError) in
+            try KernelRouting().answer(to: query)
         }
-        query.source = source
-        return try? KernelRouting().answer(to: query)
     }
 
     private static func text(_ outcomes: [(RouteQuery, SocketWitness.Outcome)]) -> String {

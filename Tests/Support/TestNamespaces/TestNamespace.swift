@@ -113,8 +113,12 @@ package final class TestNamespace: Sendable {
         }
         var (output, rest) = ("", lines[...])
         while let first = rest.first {
-            let part = rest.prefix { options($0) == options(first) }
-            let result = try result(of: ["ip"] + part)
+            let common = options(first)
+            let part = rest.prefix { options($0) == common }
+            let commands = part.map {
+                $0.split(separator: " ").dropFirst(common.count).joined(separator: " ")
+            }
+            let result = try result(of: ["ip"] + common.map(String.init) + commands)
             guard result.status == 0 else {
                 throw NamespaceFailure("ip \(part.joined(separator: "; ")): \(result.output)")
             }

@@ -259,3 +259,25 @@ extension ZoneIdentifier {
         return named != 0 ? named : index ?? 0
     }
 }
+
+extension RouteQuery {
+    /// The answer about the packets of a connected socket without a source address.
+    ///
+    /// An IPv4 socket looks up again from the address that it has selected (`ip_route_connect`), and an IPv6 socket
+    /// does so if the first lookup is rejected (`ip6_dst_lookup_tail`).
+    ///
+    /// - Parameters:
+    ///   - source: The address that the socket has selected.
+    ///   - answer: Answers a query; `nil` if the answer is not to be used.
+    /// - Returns: The answer to the last lookup; `nil` if one of them is not to be used.
+    /// - Throws: What `answer` throws.
+    package func lastAnswer(
+        from source: IPAddress?, _ answer: (RouteQuery) throws(ReachabilityError) -> RouteAnswer?
+    ) throws(ReachabilityError) -> RouteAnswer? {
+        guard let first = try answer(self) else { return nil }
+        guard destination.family == .v4 || first.isRejected else { return first }
+        var second = self
+        second.source = source
+        return try answer(second)
+    }
+}

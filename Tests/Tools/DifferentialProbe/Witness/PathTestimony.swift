@@ -26,22 +26,16 @@ struct WitnessedNetwork {
     /// Finds the exit of a socket: its interface by the MTU, and its gateway by the kernel's answer to the same
     /// query.
     ///
-    /// An IPv4 socket looks up again from the source address that it has selected, and an IPv6 socket does so if the
-    /// first lookup is rejected.
-    ///
     /// - Returns: The exit; `nil` if it is unknown.
     func exit(of query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Exit? {
         guard case .connects(let source, let mtu?) = outcome,
             let name = NetworkGenerator.mtus.first(where: { $0.mtu == mtu })?.name
         else { return nil }
         let interface = if_nametoindex(name)
-        guard var answer = try steadyAnswer(to: query.forPacket) else { return nil }
-        if query.destination.family == .v4 || answer.isRejected {
-            var second = query
-            second.source = source
-            guard let steady = try steadyAnswer(to: second.forPacket) else { return nil }
-            answer = steady
+        let answer = try query.lastAnswer(from: source) { (query) throws(ReachabilityError) in
+            try steadyAnswer(to: query.forPacket)
         }
+        guard let answer else { return nil }
         let nexthop = answer.nexthops.first
         return Exit(
             interface: interface, gateway: nexthop?.interfaceIndex == interface ? nexthop?.gateway : nil)
@@ -60,11 +54,9 @@ struct WitnessedNetwork {
         _ query: RouteQuery, _ outcome: SocketWitness.Outcome
     ) throws(ReachabilityError) -> RouteAnswer? {
         guard case .connects(let source?, _) = outcome else { return nil }
-        let first = try kernel.answer(to: query)
-        guard query.destination.family == .v4 || first.isRejected else { return first }
-        var query = query
-        query.source = source
-        return try kernel.answer(to: query)
+        return try query.lastAnswer(from: source) { (query) throws(ReachabilityError) in
+            try kernel.answer(to: query)
+        }
     }
 
     /// Whether the packets of a connected socket are known to leave through an interface that works.
