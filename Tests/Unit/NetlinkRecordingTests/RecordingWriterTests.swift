@@ -19,6 +19,21 @@ struct RecordingWriterTests {
         try writer.finish()
     }
 
+    // A child process has a copy of the descriptor from its start to the program that it executes.
+    @Test func `a file that is finished is not being written, though a copy of its descriptor is open`()
+        throws
+    {
+        let file = try TemporaryFile()
+        let writer = try RecordingWriter(path: file.path)
+        let copy = dup(writer.descriptor)
+        defer { close(copy) }
+        func state() -> WriterLock.State { WriterLock.state(closing: open(file.path, O_RDONLY | O_CLOEXEC)) }
+        writer.setCurrent(true)
+        #expect(state() == WriterLock.State(isTaken: true, isCurrent: true))
+        try writer.finish()
+        #expect(state() == WriterLock.State())
+    }
+
     @Test(arguments: [RecordingFixture.wifi, .policy, .wireguard, .nexthopObjects])
     func `a dump that is read and written gives the same file`(fixture: RecordingFixture) throws {
         let file = try TemporaryFile()

@@ -152,6 +152,58 @@ struct CarrierTests {
         #expect(report.reason.description == "inside other packets (seg6 to 2001:db8:9::9) on eth1")
     }
 
+    @Test func `several nexthops that select sources with different routes are undecided`() throws {
+        try addWires()
+        let outer = Encapsulation(.seg6, to: "2001:db8:9::9")
+        for (index, prefix) in [(2, "2001:db8:8::"), (3, "2001:db8:a::")] as [(UInt32, IPAddress)] {
+            let own = InterfaceAddress(interfaceIndex: index, address: prefix, prefixLength: 64)
+            network.routing.change { $0.snapshot.apply(.address(own)) }
+            network.apply(.route("::/0", dev: index) { $0.source = IPPrefix(prefix, length: 64) })
+        }
+        let nexthops = [2, 3].map { Nexthop(interfaceIndex: $0, encapsulation: outer) }
+        network.apply(.route("198.51.100.0/24", nexthops: [nexthops[0]]))
+        network.apply(.route("203.0.113.128/25", nexthops: nexthops))
+        func reason(_ address: IPAddress) throws -> String {
+            try NetworkReachability(target: .address(address), source: network.source).blockingReport().reason
+                .description
+        }
+        #expect(try reason("198.51.100.1") == "inside other packets (seg6 to 2001:db8:9::9) on eth0")
+        let error = #expect(throws: ReachabilityError.self) { try reason("203.0.113.129") }
+        #expect(error?.code == .undecided)
+    }
+
+    @Test func `an address of another VRF is no source of a packet with a routing header`() throws {
+        try addWires()
+        let nexthop = Nexthop(interfaceIndex: 3, encapsulation: Encapsulation(.seg6, to: "2001:db8:9::9"))
+        network.apply(.route("198.51.100.0/24", nexthops: [nexthop]))
+        let inner = InterfaceAddress(interfaceIndex: 3, address: "203.0.113.2", prefixLength: 24)
+        network.routing.change { $0.snapshot.apply(.address(inner)) }
+        // eth0 has 2001:db8::2.
+        network.apply(.route("::/0", dev: 3) { $0.source = IPPrefix("2001:db8::/64") })
+        let target = NetworkReachability(target: .address("198.51.100.1"), source: network.source)
+        #expect(try target.blockingReport().reason.code == .encapsulated)
+        network.wire(5, "red") { $0.kind = "vrf" }
+        network.wire(2, "eth0") { ($0.master, $0.portKind) = (5, "vrf") }
+        #expect(try target.blockingReport().reason.code == .outerUnreachable)
+    }
+
+    /// The tunnel is routed by its own mark, and does not set it on its packets.
+    @Test func `the packet around those of a tunnel has the mark of the socket`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "198.51.100.9") { $0.mark = 5 }
+        try route("0.0.0.0/0", 4)
+        let nexthop = Nexthop(interfaceIndex: 2, encapsulation: Encapsulation(.seg6, to: "2001:db8:9::9"))
+        network.apply(.route("198.51.100.0/24", nexthops: [nexthop]))
+        try route("2001:db8:9::/48", 3)
+        try route("2001:db8:9::/48", 2, table: 100)
+        network.apply(.rule(.v6, 100, .lookup(table: 100)) { $0.mark = Masked(7) })
+        #expect(try carriers() == ["gre4 is carried by eth1 (to 198.51.100.9, mark 5)"])
+        var options = ReachabilityOptions()
+        options.mark = 7
+        let path = try network.source.path(options: options)
+        #expect(path.carriers.map(\.description) == ["gre4 is carried by eth0 (to 198.51.100.9, mark 5)"])
+    }
+
     @Test func `an interface that is no tunnel sends the packets of encap ip as they are`()
         throws
     {
@@ -161,6 +213,16 @@ struct CarrierTests {
         cut(2, "eth0")
         let target = NetworkReachability(target: .address("198.51.100.1"), source: network.source)
         #expect(try target.blockingReport().reason.description == "on the link of eth1, no gateway needed")
+    }
+
+    @Test func `a tunnel with a remote end of its own does not read another one of encap ip`() throws {
+        try addWires()
+        tunnel(4, "gre4", to: "192.0.2.9")
+        let outer = Encapsulation(.ip, to: "198.51.100.77")
+        network.apply(
+            .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 4, encapsulation: outer)]))
+        let target = NetworkReachability(target: .address("10.1.1.1"), source: network.source)
+        #expect(try target.blockingReport().reason.code == .pointToPoint)
     }
 
     @Test func `a local end that is no address of the host keeps the outer packets from leaving`() throws {
@@ -626,6 +688,24 @@ struct CarrierTests {
         setPeers(4) { $0.allow(.allV4, ends("198.51.100.9", mark: 0)) }
         #expect(
             try defaultReport().reason.description
+                == "wg0 waits until its outer packets can leave: they lead back into wg0")
+    }
+
+    /// The peer has the destination of the packets around those to its endpoint, and not the endpoint.
+    @Test func `an endpoint behind the tunnel itself, in other packets, makes it wait`() throws {
+        try addWires()
+        network.tunnel(4, "wg0")
+        try route("10.1.0.0/16", 4)
+        try route("2001:db8:9::/48", 4)
+        let nexthop = Nexthop(interfaceIndex: 2, encapsulation: Encapsulation(.seg6, to: "2001:db8:9::9"))
+        network.apply(.route("198.51.100.0/24", nexthops: [nexthop]))
+        setPeers(4) { peers in
+            for prefix in ["10.1.0.0/16", "2001:db8:9::/48"] as [IPPrefix] {
+                peers.allow(prefix, ends("198.51.100.9", mark: 0))
+            }
+        }
+        #expect(
+            try report("10.1.1.1").reason.description
                 == "wg0 waits until its outer packets can leave: they lead back into wg0")
     }
 

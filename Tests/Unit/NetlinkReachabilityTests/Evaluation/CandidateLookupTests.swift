@@ -146,6 +146,28 @@ struct CandidateLookupTests {
         #expect(Self.words(CandidateLookup.step(after: answer, from: nil)) == next)
     }
 
+    /// Gives a lookup the answer to each of its queries, and says which interfaces exist.
+    private static func answer(_ lookup: inout CandidateLookup, _ answer: RouteAnswer, isFound: Bool) {
+        var queries: [RouteLookup] = []
+        lookup.appendQueries(to: &queries)
+        for index in queries.indices { queries[index].result = .success(answer) }
+        var next = 0
+        lookup.takeResults(queries, at: &next)
+        lookup.take(.success(isFound))
+    }
+
+    @Test func `a lookup that begins again forgets the packet around its own`() {
+        var lookup = CandidateLookup(
+            .address(remote), .full, RouteQuery(destination: remote))
+        let nexthop = Nexthop(interfaceIndex: 2, encapsulation: Encapsulation(.seg6, to: "2001:db8:9::9"))
+        Self.answer(&lookup, .taken(RouteMatch(.unicast, nexthop)), isFound: true)
+        lookup.takeOuter(.success([]))
+        Self.answer(&lookup, Self.answer(3), isFound: false)
+        #expect(Self.words(lookup.step) == "route" && lookup.outer == nil)
+        Self.answer(&lookup, Self.answer(), isFound: true)
+        #expect(Self.words(lookup.step) == "answered from -" && lookup.routes.count == 1)
+    }
+
     @Test func `the nexthops of several IPv4 sources are judged together`() {
         var lifetime: Int32?
         let results = [
