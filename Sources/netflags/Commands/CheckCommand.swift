@@ -20,7 +20,8 @@ struct Check: TargetListCommand {
 
             Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
             evaluated, 64 wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     // No group is within another: at each level the parser's checks of a debug build read a group four times.

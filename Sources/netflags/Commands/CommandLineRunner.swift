@@ -27,7 +27,7 @@ enum CommandLineRunner {
         do {
             try checkHelp(arguments)
             let (parsable, targets) = split(arguments)
-            var parsed = try Netflags.parseAsRoot(parsable)
+            var parsed = try Netflags.parseCommand(parsable)
             if !targets.isEmpty, var list = parsed as? any TargetListCommand {
                 list.targets += targets
                 command = list
@@ -72,7 +72,9 @@ enum CommandLineRunner {
     /// A command comes first. `netflags --json watch` and `netflags wacht example.com` ask about hosts named "watch"
     /// and "wacht", which is seldom what the user means.
     static func note(on arguments: [String]) -> String? {
-        guard let first = arguments.first, !Netflags.commandNames.contains(first) else { return nil }
+        guard let first = arguments.first,
+            !Netflags.commandNames.contains(first), !Netflags.rootWords.contains(first)
+        else { return nil }
         if let name = arguments.first(where: { !$0.hasPrefix("-") && Netflags.commandNames.contains($0) }) {
             return "asking about a host named \"\(name)\": to run the command, put it first"
         }
@@ -97,9 +99,7 @@ enum CommandLineRunner {
             return reportUsage(Netflags.message(for: error), arguments)
         }
         var message = Netflags.fullMessage(for: error)
-        if message == Netflags.helpMessage() {
-            message = RootHelp.helpMessage()
-        } else if arguments.contains(where: { $0.hasPrefix("--generate-completion-script") }) {
+        if arguments.contains(where: { $0.hasPrefix("--generate-completion-script") }) {
             message = CompletionScript.safe(RootCompletion.fullMessage(for: error))
         }
         try Output.standard.deliver { $0.append(message.hasSuffix("\n") ? message : message + "\n") }

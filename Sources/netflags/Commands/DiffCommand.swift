@@ -23,7 +23,8 @@ struct Diff: TargetListCommand {
 
             Exit status: 0 no target differs, 1 at least one does, 2 at least one could not be evaluated, 64 wrong \
             usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

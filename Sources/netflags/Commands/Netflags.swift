@@ -4,17 +4,46 @@ import ArgumentParser
 import NetlinkPlanning
 import NetlinkReachability
 
-/// The root of the commands; ``RootHelp`` has its texts.
+/// The root of the commands.
+///
+/// It has no arguments: they would take the name of a command for a target.
 struct Netflags: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "netflags",
-        version: "netflags \(version)",
-        subcommands: subcommands,
-        defaultSubcommand: Check.self
+        abstract: "Print whether and how this host can send to a target.",
+        usage: """
+            netflags [check] [options] <target> ...
+            netflags <command> [options] ...
+            """,
+        discussion: """
+            The kernel decides, by its rules, tables, metrics and interfaces. Nothing is sent to the target: \
+            "reachable" means that packets can leave towards it, not that it answers. A target is a host name, an \
+            address, address%interface, default (the default path), or - for stdin.
+
+            Examples:
+              netflags example.com 192.0.2.1         are these reachable?
+              netflags --explain default             why: address, route and interface
+              netflags watch --json example.com      one line at every change
+              netflags wait --timeout 30 default     block until the host is online
+
+            Options of check: --json, --format, --quiet, --explain, --timeout, --replay, --at; and those of a \
+            socket: -4, -6, --interface, --source, --mark, --uid, --protocol, --port, --source-port, --tos.
+
+            Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
+            evaluated, 64 wrong usage.
+
+            See also: netflags <command> --help, netflags(1), and docs/netflags.md and docs/flag-rules.md of \
+            swift-netlink-reachability.
+            """,
+        version: versionText,
+        subcommands: subcommands
     )
 
     /// The version of the package.
     static let version = "0.2.0"
+
+    /// The name and the version, as `--version` of each command prints them.
+    static let versionText = "netflags \(version)"
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
@@ -23,6 +52,24 @@ struct Netflags: ParsableCommand {
 
     /// The words that name a command when they come first; `help` is the parser's.
     static let commandNames = subcommands.compactMap { $0.configuration.commandName } + ["help"]
+
+    /// The words that the root reads when they come first.
+    static let rootWords = ["help", "-h", "--help", "--help-hidden", "--experimental-dump-help"]
+
+    /// Parses a command line with the command that comes first, or with ``Check`` where none does.
+    ///
+    /// The parser has default commands, too. It builds the options of one three times, also for another command.
+    ///
+    /// - Returns: The command, or the parser's own for help.
+    /// - Throws: What the parser throws.
+    static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
+        guard let first = arguments.first else { return try Check.parseAsRoot(arguments) }
+        if rootWords.contains(first) { return try parseAsRoot(arguments) }
+        guard let command = subcommands.first(where: { $0.configuration.commandName == first }) else {
+            return try Check.parseAsRoot(arguments)
+        }
+        return try command.parseAsRoot(Array(arguments.dropFirst()))
+    }
 }
 
 /// A command with an exit status of its own.
@@ -56,48 +103,12 @@ extension TargetListCommand {
     }
 }
 
-/// The root as help shows it: what there is, and the options of the default command by name.
-///
-/// The parser parses ``Netflags``: a root with arguments of its own would take the name of a command for a target.
-struct RootHelp: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "netflags",
-        abstract: "Print whether and how this host can send to a target.",
-        usage: """
-            netflags [check] [options] <target> ...
-            netflags <command> [options] ...
-            """,
-        discussion: """
-            The kernel decides, by its rules, tables, metrics and interfaces. Nothing is sent to the target: \
-            "reachable" means that packets can leave towards it, not that it answers. A target is a host name, an \
-            address, address%interface, default (the default path), or - for stdin.
-
-            Examples:
-              netflags example.com 192.0.2.1         are these reachable?
-              netflags --explain default             why: address, route and interface
-              netflags watch --json example.com      one line at every change
-              netflags wait --timeout 30 default     block until the host is online
-
-            Options of check: --json, --format, --quiet, --explain, --timeout, --replay, --at; and those of a \
-            socket: -4, -6, --interface, --source, --mark, --uid, --protocol, --port, --source-port, --tos.
-
-            Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
-            evaluated, 64 wrong usage.
-
-            See also: netflags <command> --help, netflags(1), and docs/netflags.md and docs/flag-rules.md of \
-            swift-netlink-reachability.
-            """,
-        version: Netflags.configuration.version,
-        subcommands: Netflags.subcommands
-    )
-}
-
 /// The root as completion scripts know it: with the options of its default command, and without its targets, for
 /// which the scripts would take the names of commands.
 struct RootCompletion: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "netflags",
-        version: Netflags.configuration.version,
+        version: Netflags.versionText,
         subcommands: Netflags.subcommands
     )
 

@@ -20,7 +20,8 @@ struct Order: TargetListCommand {
 
             Exit status: 0 at least one address can be reached, 1 none can, 2 at least one could not be evaluated, 64 \
             wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

@@ -24,7 +24,8 @@ struct Path: NetflagsCommand {
 
             Exit status: 0 packets can leave, also where they make the connection that they need, 1 they cannot, \
             2 the path could not be evaluated or written, 64 wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

@@ -27,7 +27,8 @@ struct Record: NetflagsCommand {
             to one recorder. Every command that reads a recording reads the directory.
 
             Exit status: 0 when the recording is whole, 2 when it is not, 64 wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     @Argument(help: "The file to write, or - for stdout; with --keep a directory.", completion: .file())

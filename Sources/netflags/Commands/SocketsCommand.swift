@@ -21,7 +21,8 @@ struct Sockets: NetflagsCommand {
 
             Exit status: 0 no listed socket is waiting or lost, 1 at least one is, 2 at least one could not be \
             evaluated, or the sockets could not be listed, 64 wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     @Option(

@@ -21,7 +21,8 @@ struct Wait: TargetListCommand {
 
             Exit status: 0 the targets meet the condition, 1 the time is over, 2 the targets could not be watched, \
             64 wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     private static let namedTargets = 5

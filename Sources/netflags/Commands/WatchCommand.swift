@@ -25,7 +25,8 @@ struct Watch: TargetListCommand {
 
             Exit status: 0 when --count or --until ends it, or the recording ends; 1 when the recording ends before \
             that; 2 when it could not watch, read or write; 64 wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

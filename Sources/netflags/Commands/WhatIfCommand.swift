@@ -23,7 +23,8 @@ struct WhatIf: NetflagsCommand {
 
             Exit status: 0 no target differs, or every expectation holds; 1 at least one does or does not; 2 a change \
             would be refused, or at least one target could not be evaluated; 64 wrong usage.
-            """
+            """,
+        version: Netflags.versionText
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

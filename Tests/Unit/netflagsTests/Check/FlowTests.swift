@@ -80,7 +80,7 @@ struct FlowTests {
         let arguments = [
             "--uid", "7", "--protocol", "tcp", "--port", "443", "--source-port", "9", "--tos", "8", "a",
         ]
-        let check = try #require(try Netflags.parseAsRoot(arguments) as? Check)
+        let check = try #require(try Netflags.parseCommand(arguments) as? Check)
         let options = try check.query().options
         #expect(options.user == 7)
         #expect(options.ipProtocol == 6)

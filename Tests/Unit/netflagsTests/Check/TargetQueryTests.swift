@@ -10,7 +10,7 @@ import Testing
 
 struct TargetQueryTests {
     private func parsed(_ arguments: [String]) throws -> TargetQuery {
-        try #require(try Netflags.parseAsRoot(arguments) as? Check).query()
+        try #require(try Netflags.parseCommand(arguments) as? Check).query()
     }
 
     @Test func `a host with the name of a command is evaluated after check or --`() throws {

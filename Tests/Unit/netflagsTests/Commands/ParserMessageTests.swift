@@ -9,7 +9,7 @@ struct ParserMessageTests {
     /// What the program prints about a command line that the parser refuses.
     private func message(_ arguments: [String]) -> ParserMessage {
         do {
-            _ = try Netflags.parseAsRoot(arguments)
+            _ = try Netflags.parseCommand(arguments)
             return ParserMessage("")
         } catch {
             let command = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
