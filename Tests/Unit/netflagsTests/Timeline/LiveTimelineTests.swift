@@ -85,7 +85,7 @@ struct LiveTimelineTests {
         #expect(WriterLock.state(closing: dup(reader)) == .init(isTaken: true))
         WriterLock.setCurrent(true, recorder)
         #expect(WriterLock.state(closing: dup(reader)) == .init(isTaken: true, isCurrent: true))
-        close(recorder)
+        WriterLock.end(closing: recorder)
         #expect(WriterLock.state(closing: dup(reader)) == .init())
     }
 }
@@ -121,8 +121,9 @@ private final class RunningRecorder {
 
     deinit { kill() }
 
+    /// Ends the locks too: a child process that another thread has just started has the file open for a moment.
     func kill() {
-        if descriptor >= 0 { close(descriptor) }
+        WriterLock.end(closing: descriptor)
         descriptor = -1
     }
 
