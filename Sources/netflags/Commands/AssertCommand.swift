@@ -8,7 +8,7 @@ import NetlinkRecording
 /// `netflags assert`.
 struct Assert: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "assert",
+        commandNamed: "assert",
         abstract: "Check a file of expectations.",
         usage: "netflags assert [options] <file>",
         discussion: """
@@ -21,8 +21,7 @@ struct Assert: NetflagsCommand {
 
             Exit status: 0 every expectation holds, 1 at least one does not, 2 at least one could not be evaluated, \
             or a file could not be read, 64 wrong usage, also in the file.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @Flag(help: "One JSON object a line of the file; with --always a span.")

@@ -8,7 +8,7 @@ import NetlinkRecording
 /// `netflags check`, the default command.
 struct Check: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check",
+        commandNamed: "check",
         abstract: "Print the flags of each target (the default command).",
         usage: "netflags [check] [options] <target> ...",
         discussion: """
@@ -20,8 +20,7 @@ struct Check: TargetListCommand {
 
             Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
             evaluated, 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     // No group is within another: at each level the parser's checks of a debug build read a group four times.

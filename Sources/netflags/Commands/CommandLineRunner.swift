@@ -72,8 +72,7 @@ enum CommandLineRunner {
     /// A command comes first. `netflags --json watch` and `netflags wacht example.com` ask about hosts named "watch"
     /// and "wacht", which is seldom what the user means.
     static func note(on arguments: [String]) -> String? {
-        guard let first = arguments.first,
-            !Netflags.commandNames.contains(first), !Netflags.rootWords.contains(first)
+        guard let first = arguments.first, !Netflags.commandNames.contains(first), !Netflags.reads(first)
         else { return nil }
         if let name = arguments.first(where: { !$0.hasPrefix("-") && Netflags.commandNames.contains($0) }) {
             return "asking about a host named \"\(name)\": to run the command, put it first"
@@ -99,7 +98,7 @@ enum CommandLineRunner {
             return reportUsage(Netflags.message(for: error), arguments)
         }
         var message = Netflags.fullMessage(for: error)
-        if arguments.contains(where: { $0.hasPrefix("--generate-completion-script") }) {
+        if arguments.first.map(Netflags.isCompletion) == true {
             message = CompletionScript.safe(RootCompletion.fullMessage(for: error))
         }
         try Output.standard.deliver { $0.append(message.hasSuffix("\n") ? message : message + "\n") }

@@ -8,7 +8,7 @@ import NetlinkRecording
 /// `netflags diff`.
 struct Diff: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandName: "diff",
+        commandNamed: "diff",
         abstract: "Print what two recordings answer differently, and why.",
         usage: "netflags diff [options] <old> <new> [<target> ...]",
         discussion: """
@@ -23,8 +23,7 @@ struct Diff: TargetListCommand {
 
             Exit status: 0 no target differs, 1 at least one does, 2 at least one could not be evaluated, 64 wrong \
             usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

@@ -5,15 +5,14 @@ import ArgumentParser
 /// `netflags doctor`.
 struct Doctor: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor",
+        commandNamed: "doctor",
         abstract: "Print what this kernel and container allow.",
         usage: "netflags doctor [--json]",
         discussion: """
             A line has a finding, and behind a semicolon what it means.
 
             Exit status: 0 when the kernel answers lookups, 2 when it does not, 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @Flag(help: "One JSON object on one line.")

@@ -53,8 +53,14 @@ struct Netflags: ParsableCommand {
     /// The words that name a command when they come first; `help` is the parser's.
     static let commandNames = subcommands.compactMap { $0.configuration.commandName } + ["help"]
 
-    /// The words that the root reads when they come first.
-    static let rootWords = ["help", "-h", "--help", "--help-hidden", "--experimental-dump-help"]
+    /// Whether the root reads a command line that begins with a word.
+    static func reads(_ word: String) -> Bool {
+        ["help", "-h", "--help", "--help-hidden", "--experimental-dump-help"].contains(word)
+            || isCompletion(word)
+    }
+
+    /// Whether a command line that begins with a word asks for a completion script.
+    static func isCompletion(_ word: String) -> Bool { word.hasPrefix("--generate-completion-script") }
 
     /// Parses a command line with the command that comes first, or with ``Check`` where none does.
     ///
@@ -64,11 +70,22 @@ struct Netflags: ParsableCommand {
     /// - Throws: What the parser throws.
     static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
         guard let first = arguments.first else { return try Check.parseAsRoot(arguments) }
-        if rootWords.contains(first) { return try parseAsRoot(arguments) }
+        if reads(first) { return try parseAsRoot(arguments) }
         guard let command = subcommands.first(where: { $0.configuration.commandName == first }) else {
             return try Check.parseAsRoot(arguments)
         }
         return try command.parseAsRoot(Array(arguments.dropFirst()))
+    }
+}
+
+extension CommandConfiguration {
+    /// The configuration of a command of ``Netflags`` that is parsed without it.
+    ///
+    /// The parser looks for completion scripts in commands without a super-command alone, by parsing two others.
+    init(commandNamed name: String, abstract: String, usage: String, discussion: String) {
+        self.init(
+            commandName: name, _superCommandName: "netflags", abstract: abstract, usage: usage,
+            discussion: discussion, version: Netflags.versionText)
     }
 }
 

@@ -8,7 +8,7 @@ import NetlinkRecording
 /// `netflags order`.
 struct Order: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandName: "order",
+        commandNamed: "order",
         abstract: "Print addresses in the order to try them, and why.",
         usage: "netflags order [options] <name or address> ...",
         discussion: """
@@ -20,8 +20,7 @@ struct Order: TargetListCommand {
 
             Exit status: 0 at least one address can be reached, 1 none can, 2 at least one could not be evaluated, 64 \
             wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

@@ -10,7 +10,7 @@ import SystemSupport
 /// `netflags path`.
 struct Path: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path",
+        commandNamed: "path",
         abstract: "Print the default path: interfaces, gateways and DNS.",
         usage: "netflags path [options]",
         discussion: """
@@ -24,8 +24,7 @@ struct Path: NetflagsCommand {
 
             Exit status: 0 packets can leave, also where they make the connection that they need, 1 they cannot, \
             2 the path could not be evaluated or written, 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

@@ -10,7 +10,7 @@ import SystemSupport
 /// `netflags record`.
 struct Record: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record",
+        commandNamed: "record",
         abstract: "Write a recording of routing and its changes.",
         usage: "netflags record [options] <file>\nnetflags record --keep <size> <directory>",
         discussion: """
@@ -27,8 +27,7 @@ struct Record: NetflagsCommand {
             to one recorder. Every command that reads a recording reads the directory.
 
             Exit status: 0 when the recording is whole, 2 when it is not, 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @Argument(help: "The file to write, or - for stdout; with --keep a directory.", completion: .file())

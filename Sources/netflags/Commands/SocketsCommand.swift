@@ -9,7 +9,7 @@ import SystemSupport
 /// `netflags sockets`.
 struct Sockets: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sockets",
+        commandNamed: "sockets",
         abstract: "Print what becomes of connected sockets.",
         usage: "netflags sockets [options]",
         discussion: """
@@ -21,8 +21,7 @@ struct Sockets: NetflagsCommand {
 
             Exit status: 0 no listed socket is waiting or lost, 1 at least one is, 2 at least one could not be \
             evaluated, or the sockets could not be listed, 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @Option(

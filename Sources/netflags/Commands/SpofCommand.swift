@@ -8,7 +8,7 @@ import NetlinkRecording
 /// `netflags spof`.
 struct Spof: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandName: "spof",
+        commandNamed: "spof",
         abstract: "Print the single points of failure of a target.",
         usage: "netflags spof [options] <target> ...",
         discussion: """
@@ -18,8 +18,7 @@ struct Spof: TargetListCommand {
 
             Exit status: 0 no loss alone cuts a target off, 1 at least one does, or a target is not reachable, 2 at \
             least one target or loss could not be evaluated, 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

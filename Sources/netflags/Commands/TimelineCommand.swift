@@ -9,7 +9,7 @@ import NetlinkRecording
 /// `netflags timeline`.
 struct TimelineCommand: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandName: "timeline",
+        commandNamed: "timeline",
         abstract: "Print when each target was reachable in a recording.",
         usage: "netflags timeline [options] <recording> <target> ...",
         discussion: """
@@ -23,8 +23,7 @@ struct TimelineCommand: TargetListCommand {
             Exit status: 0 every target was reachable all the time that is recorded, 1 at least one was not, 2 at \
             least one could not be evaluated, or the recording could not be read, 64 wrong usage. With --json, of \
             the spans that are printed.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     /// The format of the output.

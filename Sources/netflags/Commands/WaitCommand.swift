@@ -8,7 +8,7 @@ import SystemSupport
 /// `netflags wait`.
 struct Wait: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandName: "wait",
+        commandNamed: "wait",
         abstract: "Wait until every target is reachable, or none is.",
         usage: "netflags wait [options] <target> ...",
         discussion: """
@@ -21,8 +21,7 @@ struct Wait: TargetListCommand {
 
             Exit status: 0 the targets meet the condition, 1 the time is over, 2 the targets could not be watched, \
             64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     private static let namedTargets = 5

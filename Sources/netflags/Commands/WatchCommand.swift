@@ -9,7 +9,7 @@ import NetlinkRecording
 /// `netflags watch`.
 struct Watch: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch",
+        commandNamed: "watch",
         abstract: "Print the flags of each target at every change.",
         usage: "netflags watch [options] <target> ...",
         discussion: """
@@ -25,8 +25,7 @@ struct Watch: TargetListCommand {
 
             Exit status: 0 when --count or --until ends it, or the recording ends; 1 when the recording ends before \
             that; 2 when it could not watch, read or write; 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions

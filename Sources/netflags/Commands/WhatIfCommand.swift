@@ -8,7 +8,7 @@ import NetlinkRecording
 /// `netflags what-if`.
 struct WhatIf: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "what-if",
+        commandNamed: "what-if",
         abstract: "Print what a change would do, without making it.",
         usage: "netflags what-if [options] <change> ... [-- <target> ...]",
         discussion: """
@@ -23,8 +23,7 @@ struct WhatIf: NetflagsCommand {
 
             Exit status: 0 no target differs, or every expectation holds; 1 at least one does or does not; 2 a change \
             would be refused, or at least one target could not be evaluated; 64 wrong usage.
-            """,
-        version: Netflags.versionText
+            """
     )
 
     @OptionGroup(title: "Socket options") var socket: SocketOptions
