@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Turns a page of generate-manual into mdoc without warnings, up to its exit status; packaging/man/build appends the
+# Turns a page of generate-manual into mdoc without warnings, up to its exit status; packaging/parts appends the
 # rest.
 
 # The exit status is a section of its own.
