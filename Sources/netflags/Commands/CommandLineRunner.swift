@@ -22,7 +22,6 @@ enum CommandLineRunner {
 
     /// - Throws: Why a command could not do its work.
     private static func run(_ arguments: [String]) throws -> ExitStatus {
-        if let note = note(on: arguments) { printError(note) }
         let command: any NetflagsCommand
         do {
             try checkHelp(arguments)
@@ -43,6 +42,7 @@ enum CommandLineRunner {
         } catch {
             return try report(error, arguments)
         }
+        printNote(on: arguments)
         do {
             return try command.perform()
         } catch let error as UsageError {
@@ -72,14 +72,17 @@ enum CommandLineRunner {
     /// A command comes first. `netflags --json watch` and `netflags wacht example.com` ask about hosts named "watch"
     /// and "wacht", which is seldom what the user means.
     static func note(on arguments: [String]) -> String? {
-        guard let first = arguments.first, !Netflags.commandNames.contains(first), !Netflags.reads(first)
-        else { return nil }
+        guard let first = arguments.first, !Netflags.commandNames.contains(first) else { return nil }
         if let name = arguments.first(where: { !$0.hasPrefix("-") && Netflags.commandNames.contains($0) }) {
             return "asking about a host named \"\(name)\": to run the command, put it first"
         }
         guard !first.hasPrefix("-"), let name = Netflags.commandNames.first(where: first.isTypo)
         else { return nil }
         return "asking about a host named \"\(first)\": the command is \"\(name)\""
+    }
+
+    private static func printNote(on arguments: [String]) {
+        if let note = note(on: arguments) { printError(note) }
     }
 
     /// Throws for `netflags help WORD` without a command of that name, which the parser takes for `netflags help`.
@@ -95,10 +98,11 @@ enum CommandLineRunner {
     /// standard error.
     private static func report(_ error: any Error, _ arguments: [String]) throws -> ExitStatus {
         guard Netflags.exitCode(for: error).isSuccess else {
+            printNote(on: arguments)
             return reportUsage(Netflags.message(for: error), arguments)
         }
         var message = Netflags.fullMessage(for: error)
-        if arguments.first.map(Netflags.isCompletion) == true {
+        if arguments.contains(where: Netflags.isCompletion) {
             message = CompletionScript.safe(RootCompletion.fullMessage(for: error))
         }
         try Output.standard.deliver { $0.append(message.hasSuffix("\n") ? message : message + "\n") }

@@ -54,8 +54,8 @@ struct Netflags: ParsableCommand {
     static let commandNames = subcommands.compactMap { $0.configuration.commandName } + ["help"]
 
     /// Whether the root reads a command line that begins with a word.
-    static func reads(_ word: String) -> Bool {
-        ["help", "-h", "--help", "--help-hidden", "--experimental-dump-help"].contains(word)
+    private static func reads(_ word: String) -> Bool {
+        ["help", "-h", "-help", "--help", "--help-hidden", "--experimental-dump-help"].contains(word)
             || isCompletion(word)
     }
 
@@ -64,24 +64,27 @@ struct Netflags: ParsableCommand {
 
     /// Parses a command line with the command that comes first, or with ``Check`` where none does.
     ///
-    /// The parser has default commands, too. It builds the options of one three times, also for another command.
+    /// The parser has default commands, too, but builds the options of one several times for every command line.
     ///
     /// - Returns: The command, or the parser's own for help.
     /// - Throws: What the parser throws.
     static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
-        guard let first = arguments.first else { return try Check.parseAsRoot(arguments) }
-        if reads(first) { return try parseAsRoot(arguments) }
-        guard let command = subcommands.first(where: { $0.configuration.commandName == first }) else {
-            return try Check.parseAsRoot(arguments)
-        }
+        if arguments.first.map(reads) == true { return try parseAsRoot(arguments) }
+        guard let command = command(named: arguments.first) else { return try Check.parseAsRoot(arguments) }
         return try command.parseAsRoot(Array(arguments.dropFirst()))
+    }
+
+    /// The command with a name; `nil` where there is none.
+    static func command(named name: String?) -> (any ParsableCommand.Type)? {
+        subcommands.first { $0.configuration.commandName == name }
     }
 }
 
 extension CommandConfiguration {
     /// The configuration of a command of ``Netflags`` that is parsed without it.
     ///
-    /// The parser looks for completion scripts in commands without a super-command alone, by parsing two others.
+    /// With a super-command, the parser does not look for `--generate-completion-script`, for which it parses two
+    /// commands of its own.
     init(commandNamed name: String, abstract: String, usage: String, discussion: String) {
         self.init(
             commandName: name, _superCommandName: "netflags", abstract: abstract, usage: usage,

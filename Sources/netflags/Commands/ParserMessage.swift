@@ -61,7 +61,7 @@ struct ParserMessage {
 
     /// The option of a command that a name is a typo of, or begins with three letters or more.
     private static func option(meantBy name: String, of command: String?) -> String? {
-        let known = Netflags.subcommands.first { $0.configuration.commandName == command } ?? Check.self
+        let known = Netflags.command(named: command) ?? Check.self
         return options(of: known).filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
             .first { name.isTypo(of: $0) || name.count > 2 && $0.hasPrefix(name) }
     }

@@ -38,15 +38,17 @@ struct CommandLineTests {
         #expect(result.errors.contains("10.0.0.0/8"), "\(result.errors)")
     }
 
-    @Test func `--version prints the name and the version`() throws {
-        let result = try NetflagsProcess.run("--version")
+    @Test(arguments: [["--version"], ["watch", "--version"], ["--json", "--version"]])
+    func `--version prints the name and the version`(arguments: [String]) throws {
+        let result = try NetflagsProcess.run(arguments)
         #expect(result.output == "netflags 0.2.0\n")
         #expect(result.status == 0)
     }
 
     @Test(
         arguments: [
-            ["--help"], ["-h"], ["help"], ["check", "--help"], ["doctor", "--help"], ["help", "check"],
+            ["--help"], ["-h"], ["-help"], ["help"], ["check", "--help"], ["doctor", "--help"],
+            ["help", "check"],
         ]
     )
     func `help is printed on standard output, with status 0`(arguments: [String]) throws {
@@ -56,7 +58,7 @@ struct CommandLineTests {
         #expect(result.status == 0)
     }
 
-    @Test(arguments: [["--help"], ["-h"], ["help"]])
+    @Test(arguments: [["--help"], ["-h"], ["-help"], ["help"], ["--help", "watch"]])
     func `the help names the options of check, and has examples, the exit statuses and where to read on`(
         arguments: [String]
     ) throws {

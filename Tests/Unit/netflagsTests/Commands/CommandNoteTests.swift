@@ -29,6 +29,12 @@ struct CommandNoteTests {
         #expect(CommandLineRunner.note(on: arguments) == nil)
     }
 
+    @Test(arguments: [["--help", "watch"], ["--version", "watch"], ["--json", "--help", "watch"]])
+    func `help and the version have none`(arguments: [String]) throws {
+        let result = try NetflagsProcess.run(arguments)
+        #expect(result.status == 0 && !result.output.isEmpty && result.errors.isEmpty)
+    }
+
     @Test func `the program prints the note on standard error and evaluates the host`() throws {
         let result = try NetflagsProcess.run("--timeout", "0", "127.0.0.1", "path")
         #expect(result.errors.hasPrefix("netflags: asking about a host named \"path\""))
