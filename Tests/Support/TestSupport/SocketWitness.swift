@@ -274,8 +274,10 @@ extension RouteQuery {
     package func lastAnswer(
         from source: IPAddress?, _ answer: (RouteQuery) throws(ReachabilityError) -> RouteAnswer?
     ) throws(ReachabilityError) -> RouteAnswer? {
-        guard let first = try answer(self) else { return nil }
-        guard destination.family == .v4 || first.isRejected else { return first }
+        if destination.family == .v6 {
+            guard let first = try answer(self) else { return nil }
+            guard first.isRejected else { return first }
+        }
         var second = self
         second.source = source
         return try answer(second)
