@@ -73,8 +73,8 @@ struct CandidateLookup {
     /// Whether a tunnel sends the packets: it looks up once where a socket looks up again with the source address, and
     /// sends where no entry of the tables matches but an interface is given.
     let isOuter: Bool
-    /// The mark that the packets have, if it is not the one that they are routed by:
-    /// ``CarrierLookup/Key/packetMark``.
+    /// The mark of the packets that a tunnel sends, ``CarrierLookup/Key/packetMark``; `nil` if they have the one that
+    /// they are routed by.
     var packetMark: UInt32?
     /// Whether what carries a tunnel is inferred, if the kernel does not show it.
     var infersCarriers: Bool
