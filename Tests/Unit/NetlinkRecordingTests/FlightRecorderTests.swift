@@ -29,9 +29,9 @@ struct FlightRecorderTests {
         folder = try TemporaryFolder()
     }
 
-    /// Waits in a script until a command succeeds.
+    /// Waits in a script until a command succeeds, for some minutes at most.
     private static func wait(_ command: String) -> String {
-        "for i in $(seq 2000); do \(command) && break; sleep 0.01; done; "
+        "for i in $(seq 20000); do \(command) && break; sleep 0.01; done; "
     }
 
     private var waitForDump: String { Self.wait("[ -s \(folder.path(1)) ]") }
@@ -64,11 +64,12 @@ struct FlightRecorderTests {
     {
         try LiveNetwork().run {
             // The storm is over once the recorder is. By then the limit has pushed out the first file. The pauses let
-            // the recorder read less than a file at a time.
+            // the recorder read less than a file at a time, and end the dump that a file begins with.
             try ShellCommand.check(
                 """
                 \(Self.storm) ip link set lo up; \(netflags) record --keep 1M \(folder.path) & P=$!
-                \(waitForDump) while kill -0 $P 2>/dev/null; do storm 100; sleep 0.01; done & S=$!
+                trap 'kill -9 $P 2>/dev/null || true' EXIT
+                \(waitForDump) while kill -0 $P 2>/dev/null; do storm 100; sleep 0.1; done & S=$!
                 \(Self.wait("[ ! -e \(folder.path(1)) ]")) [ ! -e \(folder.path(1)) ]
                 kill -9 $P; wait $P || true; wait $S
                 """)
