@@ -22,8 +22,12 @@ package final class ShellCommand {
     }
 
     /// Runs a script that must succeed.
+    ///
+    /// If it fails, the program in the background whose number it keeps in `P` is killed: it has the output open, which
+    /// is read to its end.
     package static func check(_ script: String) throws {
-        let (status, output) = run("set -e; " + script)
+        let (status, output) = run(
+            "set -e; trap '[ $? = 0 ] || kill -9 $P 2>/dev/null || true' EXIT; " + script)
         guard status == 0 else { throw Failure(description: "\(script): \(output)") }
     }
 

@@ -68,7 +68,6 @@ struct FlightRecorderTests {
             try ShellCommand.check(
                 """
                 \(Self.storm) ip link set lo up; \(netflags) record --keep 1M \(folder.path) & P=$!
-                trap 'kill -9 $P 2>/dev/null || true' EXIT
                 \(waitForDump) while kill -0 $P 2>/dev/null; do storm 100; sleep 0.1; done & S=$!
                 \(Self.wait("[ ! -e \(folder.path(1)) ]")) [ ! -e \(folder.path(1)) ]
                 kill -9 $P; wait $P || true; wait $S
