@@ -50,8 +50,10 @@ struct CarrierTests {
         }
     }
 
-    private func carriers() throws -> [String] {
-        try network.source.path().carriers.map(\.description)
+    private func carriers(mark: UInt32 = 0) throws -> [String] {
+        var options = ReachabilityOptions()
+        options.mark = mark
+        return try network.source.path(options: options).carriers.map(\.description)
     }
 
     private func defaultReport() throws -> ReachabilityReport {
@@ -198,10 +200,7 @@ struct CarrierTests {
         try route("2001:db8:9::/48", 2, table: 100)
         network.apply(.rule(.v6, 100, .lookup(table: 100)) { $0.mark = Masked(7) })
         #expect(try carriers() == ["gre4 is carried by eth1 (to 198.51.100.9, mark 5)"])
-        var options = ReachabilityOptions()
-        options.mark = 7
-        let path = try network.source.path(options: options)
-        #expect(path.carriers.map(\.description) == ["gre4 is carried by eth0 (to 198.51.100.9, mark 5)"])
+        #expect(try carriers(mark: 7) == ["gre4 is carried by eth0 (to 198.51.100.9, mark 5)"])
     }
 
     @Test func `an interface that is no tunnel sends the packets of encap ip as they are`()
@@ -275,10 +274,7 @@ struct CarrierTests {
         try route("192.0.2.0/24", 3, table: 100)
         network.apply(.rule(.v4, 100, .lookup(table: 100)) { $0.mark = Masked(7) })
         #expect(try carriers() == ["vx4 is carried by eth0 (to 192.0.2.9)"])
-        var options = ReachabilityOptions()
-        options.mark = 7
-        let path = try network.source.path(options: options)
-        #expect(path.carriers.map(\.description) == ["vx4 is carried by eth1 (to 192.0.2.9, mark 7)"])
+        #expect(try carriers(mark: 7) == ["vx4 is carried by eth1 (to 192.0.2.9, mark 7)"])
     }
 
     @Test func `the link of a tunnel binds its packets`() throws {
