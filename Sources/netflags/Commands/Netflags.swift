@@ -59,7 +59,7 @@ struct Netflags: ParsableCommand {
             || isCompletion(word)
     }
 
-    /// Whether a command line that begins with a word asks for a completion script.
+    /// Whether a word asks for a completion script.
     static func isCompletion(_ word: String) -> Bool { word.hasPrefix("--generate-completion-script") }
 
     /// Parses a command line with the command that comes first, or with ``Check`` where none does.

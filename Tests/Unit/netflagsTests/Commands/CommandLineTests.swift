@@ -99,6 +99,8 @@ struct CommandLineTests {
     ) throws {
         let result = try NetflagsProcess.run("--generate-completion-script", shell)
         #expect(result.status == 0)
+        let other = try NetflagsProcess.run("help", "--generate-completion-script", shell)
+        #expect(other.output == result.output)
         #expect(result.output.contains(part))
         for option in ["explain", "interface", "doctor", "timeout", "/sys/class/net"] {
             #expect(result.output.contains(option))
