@@ -78,12 +78,22 @@ struct AsyncQueryTests {
         NetworkSource(routing: network, resolver: ScriptedResolver([:])).resolving(with: resolver)
     }
 
+    /// The options of queries that wait for the resolver, however slow the machine is.
+    private var patient: ReachabilityOptions {
+        var options = ReachabilityOptions()
+        options.resolution.timeout = .seconds(3_600)
+        return options
+    }
+
+    private func handle(_ host: String, _ resolver: some NameResolver) throws -> NetworkReachability {
+        try NetworkReachability(host: host, options: patient, source: source(resolver))
+    }
+
     // MARK: Asynchronous forms
 
     @Test(arguments: ["198.51.100.7", "host.example"])
     func `the asynchronous forms answer as the synchronous ones`(text: String) async throws {
-        let source = source(ClosureResolver { _ in .addresses([remote]) })
-        let handle = try NetworkReachability(host: text, source: source)
+        let handle = try handle(text, ClosureResolver { _ in .addresses([remote]) })
         let (flags, report) = try { (try handle.blockingFlags(), try handle.blockingReport(.brief)) }()
         #expect(try await handle.flags() == flags)
         #expect(try await handle.report(.brief) == report)
@@ -94,8 +104,7 @@ struct AsyncQueryTests {
     @Test(.timeLimit(.minutes(10))) func `any number of queries about names takes 64 threads`() async throws {
         let hanging = HangingResolver()
         let resolver = hanging.blocking
-        let handle = try NetworkReachability(
-            host: "host.example", source: source(resolver))
+        let handle = try handle("host.example", resolver)
         let count = 512
         let flags = try await withThrowingTaskGroup(of: ReachabilityFlags.self) { group in
             for _ in 0..<count { group.addTask { try await handle.flags() } }
@@ -114,8 +123,7 @@ struct AsyncQueryTests {
     @Test(.timeLimit(.minutes(10))) func `a cancelled query no longer waits for a thread`() async throws {
         let hanging = HangingResolver()
         let resolver = hanging.blocking
-        let handle = try NetworkReachability(
-            host: "host.example", source: source(resolver))
+        let handle = try handle("host.example", resolver)
         let tasks = (0...LookupThreads.limit).map { _ in Task { try await handle.flags() } }
         try await eventually("one query waits") { resolver.threads.waitingCount == 1 }
         for task in tasks { task.cancel() }
@@ -130,7 +138,7 @@ struct AsyncQueryTests {
         async throws
     {
         let resolver = HangingResolver()
-        let handle = try NetworkReachability(host: "host.example", source: source(resolver.blocking))
+        let handle = try handle("host.example", resolver.blocking)
         let task = Task { try await handle.report() }
         await resolver.waitForCalls(1)
         task.cancel()
@@ -143,24 +151,19 @@ struct AsyncQueryTests {
         let targets = try ["db.internal", "other.internal", "198.51.100.7"].map {
             try ReachabilityTarget.host($0)
         }
-        #expect(try await source.flags(of: targets) == [.reachable, [], .reachable])
+        #expect(try await source.flags(of: targets, options: patient) == [.reachable, [], .reachable])
     }
 
     // MARK: Resolvers
 
     @Test func `a program's resolver resolves the names of its source`() throws {
-        let source = source(ClosureResolver { $0 == "db.internal" ? .addresses([remote]) : .notFound })
-        #expect(
-            try NetworkReachability(host: "db.internal", source: source).blockingReport().address == remote)
-        #expect(
-            try NetworkReachability(host: "other.internal", source: source).blockingReport().reason.code
-                == .nameNotFound
-        )
+        let resolver = ClosureResolver { $0 == "db.internal" ? .addresses([remote]) : .notFound }
+        #expect(try handle("db.internal", resolver).blockingReport().address == remote)
+        #expect(try handle("other.internal", resolver).blockingReport().reason.code == .nameNotFound)
     }
 
     @Test func `a resolver that throws is an error with its text`() throws {
-        let source = source(ClosureResolver { _ in throw RegistryIsDown() })
-        let handle = try NetworkReachability(host: "db.internal", source: source)
+        let handle = try handle("db.internal", ClosureResolver { _ in throw RegistryIsDown() })
         let error = #expect(throws: ReachabilityError.self) { try handle.blockingFlags() }
         #expect(error?.code == .resolverFailure)
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
@@ -168,8 +171,7 @@ struct AsyncQueryTests {
     }
 
     @Test func `a resolver that throws is the same error in a task`() async throws {
-        let source = source(ClosureResolver { _ in throw RegistryIsDown() })
-        let handle = try NetworkReachability(host: "db.internal", source: source)
+        let handle = try handle("db.internal", ClosureResolver { _ in throw RegistryIsDown() })
         let error = await #expect(throws: ReachabilityError.self) { try await handle.flags() }
         #expect(error?.code == .resolverFailure)
         #expect(error?.description == "cannot resolve db.internal: the registry is down")
@@ -194,14 +196,12 @@ struct AsyncQueryTests {
     }
 
     @Test func `an empty list of addresses is a name without addresses`() throws {
-        let source = source(ClosureResolver { _ in .addresses([]) })
-        let report = try NetworkReachability(host: "db.internal", source: source).blockingReport()
+        let report = try handle("db.internal", ClosureResolver { _ in .addresses([]) }).blockingReport()
         #expect(report.reason.code == .nameNotFound)
     }
 
     @Test(.timeLimit(.minutes(10))) func `a monitor resolves through the program's resolver`() async throws {
-        let source = source(ClosureResolver { _ in .addresses([remote]) })
-        let handle = try NetworkReachability(host: "db.internal", source: source)
+        let handle = try handle("db.internal", ClosureResolver { _ in .addresses([remote]) })
         var updates = handle.updates.makeAsyncIterator()
         #expect(try await updates.next() == .reachable)
     }
