@@ -173,18 +173,17 @@ struct RecordingReaderTests {
     }
 
     @Test func `a pipe is read as data arrives`() throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        defer { close(ends[0]) }
-        var reader = RecordingReader(descriptor: ends[0], path: "pipe")
+        let pipe = try openPipe()
+        defer { close(pipe.reading) }
+        var reader = RecordingReader(descriptor: pipe.reading, path: "pipe")
         for interface in UInt8(1)...3 {
             let bytes = SampleMessage.route(interface: interface)
-            #expect(write(ends[1], bytes, bytes.count) == bytes.count)
+            #expect(write(pipe.writing, bytes, bytes.count) == bytes.count)
             // Were the reader to wait for more than a message, it would wait for ever here. The first look at
             // a file is for 24 bytes, and a route has 44.
             #expect(try reader.next { Array(SeenEntry($0).bytes) } == bytes)
         }
-        close(ends[1])
+        close(pipe.writing)
         #expect(try reader.next { _ in } == nil)
     }
 

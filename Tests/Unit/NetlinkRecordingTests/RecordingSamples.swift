@@ -150,6 +150,20 @@ func readFile(_ path: String) throws -> [UInt8] {
     return bytes
 }
 
+/// A pipe that ends when the test closes its end for writing.
+///
+/// A program that another test starts can inherit the ends of `pipe(2)`, and has them for as long as it runs. The ends
+/// of a named pipe are opened with `O_CLOEXEC`.
+func openPipe() throws -> (reading: Int32, writing: Int32) {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/pipe"
+    try #require(mkfifo(path, 0o600) == 0)
+    let reading = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    let writing = open(path, O_WRONLY | O_CLOEXEC)
+    try #require(reading >= 0 && writing >= 0 && fcntl(reading, F_SETFL, 0) == 0)
+    return (reading, writing)
+}
+
 /// A file of a test's own, removed with the value.
 final class TemporaryFile: Sendable {
     let path: String

@@ -8,14 +8,16 @@ import Testing
 struct RecordingWaitTests {
     @Test func `a pipe and a socket without a reader end a wait, a file does not`() throws {
         let file = try TemporaryFile()
-        for makePair in [pipe, { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, $0) }] {
-            var ends: [Int32] = [-1, -1]
-            try #require(makePair(&ends) == 0)
-            defer { close(ends[1]) }
-            var wait = RecordingWait(RecordingStop(), output: ends[1])
+        var sockets: [Int32] = [-1, -1]
+        try #require(
+            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &sockets) == 0)
+        for (reading, writing) in [try openPipe(), (sockets[0], sockets[1])] {
+            defer { close(writing) }
+            var wait = RecordingWait(RecordingStop(), output: writing)
             #expect(try wait.next(events: -1, until: .now) == .timeout)
-            close(ends[0])
-            #expect(try wait.next(events: -1, until: .now) == .hangUp)
+            close(reading)
+            // A process that another test starts has the end too, until it executes its program.
+            #expect(try wait.next(events: -1, until: .now + .seconds(600)) == .hangUp)
         }
         let descriptor = open(file.path, O_WRONLY | O_CLOEXEC)
         defer { close(descriptor) }
