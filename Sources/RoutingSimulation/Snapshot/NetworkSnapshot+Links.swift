@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import RoutingModel
+internal import RoutingModel
 
 // What the state of interfaces does to routes.
 

@@ -67,7 +67,7 @@ struct LongChainTests {
             SnapshotRouting(makeHost(one, five)), SnapshotRouting(makeHost(three)))
         let removed = comparison.differences.filter { $0.kind == .removed }
         let state = comparison.undoing(removed).snapshot
-        let prefix = try #require(IPPrefix("198.51.100.0/24"))
+        let prefix: IPPrefix = "198.51.100.0/24"
         #expect(state.routes(to: prefix, table: Route.mainTable).map(\.priority) == [1, 3, 5])
     }
 

@@ -187,7 +187,7 @@ struct MainActorTests {
     @Test func `a handler on the main actor uses what belongs to it, and can be cancelled there`()
         async throws
     {
-        let (network, label) = (network, await Label())
+        let (network, label) = (network, Label())
         try await label.show(network.handle())
         await network.source.monitor.settle()
         try await eventually("the first call") { await label.texts.count == 1 }

@@ -128,7 +128,7 @@ struct HostStateTests {
     @Test func `an IPv6 gateway can be on any route that rejects nothing and has no gateway`() throws {
         var host = try Self.host()
         let change = "route add 2001:db8:9::/48 via 2001:db8:0::1 dev eth0"
-        let prefix = try #require(IPPrefix("2001:db8::/80"))
+        let prefix: IPPrefix = "2001:db8::/80"
         let nexthops = [Nexthop(interfaceIndex: 2)]
         host.insert(
             Route(destination: prefix, type: .broadcast, table: Route.localTable, nexthops: nexthops))
@@ -142,7 +142,7 @@ struct HostStateTests {
     /// They were not looked at: `fib6_node_lookup` takes a prefix that has routes for certain sources for theirs.
     @Test func `routes for certain sources hide those of their prefix from an IPv6 gateway`() throws {
         var host = try Self.host()
-        var route = Route(destination: try #require(IPPrefix("2001:db8:0::/64")))
+        var route = Route(destination: "2001:db8:0::/64")
         route.source = IPPrefix("2001:db8:1::2/128")
         route.nexthops = [Nexthop(interfaceIndex: 3)]
         host.insert(route)
@@ -158,7 +158,7 @@ struct HostStateTests {
     /// An IPv6 route through the loopback interface rejects packets, and says nothing about a link.
     @Test func `a route through the loopback interface does not refuse a gateway onlink`() throws {
         var host = try Self.host()
-        let prefix = try #require(IPPrefix("2001::/16"))
+        let prefix: IPPrefix = "2001::/16"
         host.insert(Route(destination: prefix, nexthops: [Nexthop(interfaceIndex: 1)]))
         let change = "route add 2001:db8:9::/48 via 2001:db8:99::1 dev eth0 onlink"
         #expect(try Self.errno(of: change, on: host) == 0)

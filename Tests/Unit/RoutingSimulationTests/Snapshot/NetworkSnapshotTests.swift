@@ -49,7 +49,7 @@ struct NetworkSnapshotTests {
         }
         var host = makeHost()
         for source in sources { host.apply(change(source)) }
-        let prefix = try #require(IPPrefix("10.0.0.0/8"))
+        let prefix: IPPrefix = "10.0.0.0/8"
         func left() -> [IPAddress?] {
             host.routes(to: prefix, table: Route.mainTable).map(\.preferredSource)
         }

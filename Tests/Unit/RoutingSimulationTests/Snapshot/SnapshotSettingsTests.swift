@@ -17,7 +17,7 @@ struct SnapshotSettingsTests {
                 LinkReport(
                     Link(index: 3, name: "eth1", flags: [.up], settings: RoutingSettings(ipv6Forwards: false))
                 )),
-            address(IPAddress(192, 0, 2, 2), dev: 3), address(IPAddress("2001:db8::2") ?? .anyV6, dev: 3),
+            address(IPAddress(192, 0, 2, 2), dev: 3), address("2001:db8::2", dev: 3),
             .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 3, flags: down)], metric: 5),
             .route("10.0.0.0/8", dev: 2, metric: 50),
             .route("2001:db8:f::/48", nexthops: [Nexthop(interfaceIndex: 3, flags: down)], metric: 5),
