@@ -170,7 +170,7 @@ package struct Evaluation: Hashable, Sendable {
 
 extension Evaluation {
     /// What the route puts around its packets, in words.
-    private var encapsulation: String { answer?.match?.nexthop?.encapsulation?.value.description ?? "" }
+    private var encapsulation: String { answer?.nexthop?.encapsulation?.value.description ?? "" }
 
     /// The source address that packets get and that is of no use, in words.
     private var unusableSource: String {

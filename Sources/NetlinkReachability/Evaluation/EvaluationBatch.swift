@@ -270,16 +270,15 @@ extension EvaluationBatch {
     private func judge(_ index: Int) throws(ReachabilityError) -> Judgement {
         switch batch.lookups[index].step {
         case .answered(let source, let answer):
-            let candidate = batch.lookups[index].candidate
             let query = batch.lookups[index].query.from(source)
             if !batch.carriers.isEmpty { try checkCarriers(of: batch.lookups[index]) }
-            let judgement = judge(batch.lookups[index], answer, query)
+            if answer.isEncapsulated { return judge(batch.lookups[index], answer, query) }
+            // The lookup is not copied for the others: it is large.
+            let (candidate, packets) = (batch.lookups[index].candidate, batch.lookups[index].packets)
+            let judgement = judge(answer, of: candidate, query, packets)
             // The default path stands for many addresses, whose packets take each nexthop.
-            guard case .taken(let match) = answer, match.nexthop?.encapsulation == nil, match.takesOneNexthop,
-                !candidate.isDefaultPath
-            else { return judgement }
-            let packets = batch.lookups[index].packets
-            for nexthop in match.nexthops {
+            guard answer.takesOneNexthop, !candidate.isDefaultPath else { return judgement }
+            for nexthop in answer.nexthops {
                 let one = judge(answer.with { $0.nexthops = [nexthop] }, of: candidate, query, packets)
                 guard one.flags == judgement.flags else { throw .undecidedSource(query) }
             }
@@ -293,7 +292,7 @@ extension EvaluationBatch {
     /// Judges the answer of a lookup, and the packet that its route puts around its own.
     func judge(_ lookup: CandidateLookup, _ answer: RouteAnswer, _ query: RouteQuery) -> Judgement {
         let judgement = judge(answer, of: lookup.candidate, query, lookup.packets)
-        guard let nexthop = answer.match?.nexthop, let encapsulation = nexthop.encapsulation?.value else {
+        guard let nexthop = answer.nexthop, let encapsulation = nexthop.encapsulation?.value else {
             return judgement
         }
         // A tunnel with `external` alone reads them (`skb_tunnel_info`); another interface sends the packet as it is.

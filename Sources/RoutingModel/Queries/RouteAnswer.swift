@@ -112,6 +112,16 @@ package enum RouteAnswer: Hashable, Sendable {
     /// The type of the entry; `nil` for a rejection.
     package var type: RouteType? { match?.type }
 
+    /// The first nexthop; `nil` for a rejection, and where the entry names no interface.
+    package var nexthop: Nexthop? {
+        if case .taken(let match) = self { match.nexthop } else { nil }
+    }
+
+    /// Whether the entry is a multipath entry; `false` for a rejection.
+    package var hasSeveralNexthops: Bool {
+        if case .taken(let match) = self { match.hasSeveralNexthops } else { false }
+    }
+
     /// The nexthops of the entry; empty for a rejection.
     package var nexthops: [Nexthop] { match?.nexthops ?? [] }
 
@@ -133,6 +143,11 @@ package enum RouteAnswer: Hashable, Sendable {
         guard case .taken(let match) = self else { return false }
         return match.nexthop?.encapsulation != nil
             || match.hasSeveralNexthops && match.nexthops.contains { $0.encapsulation != nil }
+    }
+
+    /// Whether it is unknown which nexthop all packets take (``RouteMatch/takesOneNexthop``); `false` for a rejection.
+    package var takesOneNexthop: Bool {
+        if case .taken(let match) = self { match.takesOneNexthop } else { false }
     }
 
     /// Whether nothing takes the packet.
@@ -378,15 +393,16 @@ extension RouteAnswer {
     ///     hash, and any other packet can take each of them.
     /// - Returns: The entry as the packet sees it, or why nothing takes the packet.
     package func taken(by packet: RouteAnswer, of query: RouteQuery, isConnected: Bool) -> RouteAnswer {
-        guard case .taken(let choice) = packet else {
+        guard case .taken = packet else {
             // A strict entry has no answer about the packet. Else the tables changed in between, and this one is newer.
             return isRejected || query.isStrict ? self : packet
         }
         guard case .taken(var match) = self else { return isMissing(for: query) ? packet : self }
-        match.source = choice.source
-        match.lifetime.shorten(to: choice.lifetime)
+        // No copy of the packet's match is made: it is large.
+        match.source = packet.source
+        match.lifetime.shorten(to: packet.lifetime)
         if match.type != .local, match.type != .anycast {
-            match.take(choice, to: query.destination.withoutZone, isConnected: isConnected)
+            match.take(packet, to: query.destination.withoutZone, isConnected: isConnected)
         }
         return .taken(match)
     }
@@ -394,7 +410,7 @@ extension RouteAnswer {
 
 extension RouteMatch {
     /// Takes the gateways that the kernel chose; the entry keeps its own.
-    fileprivate mutating func take(_ choice: RouteMatch, to destination: IPAddress, isConnected: Bool) {
+    fileprivate mutating func take(_ choice: RouteAnswer, to destination: IPAddress, isConnected: Bool) {
         guard hasSeveralNexthops || choice.hasSeveralNexthops else {
             // Nearly all routes have one nexthop, and lists are on the heap.
             if let chosen = choice.nexthop, chosen.interfaceIndex == nexthop?.interfaceIndex {
