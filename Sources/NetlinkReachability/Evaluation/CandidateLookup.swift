@@ -445,9 +445,4 @@ extension CandidateLookup {
         guard let outerPackets, let outer else { return [(packets, answer)] }
         return [(packets, answer), (outerPackets, outer.value.answer)]
     }
-
-    /// The packets whose route decided: its own, or those around them.
-    func packets(of judgement: Judgement) -> InnerPackets {
-        judgement.isOfOuter ? outerPackets ?? packets : packets
-    }
 }

@@ -25,7 +25,7 @@ extension EvaluationBatch {
                 return
             }
             var judgement = judge(carrier.lookup, answer, carrier.lookup.query.from(source))
-            let packets = carrier.lookup.packets(of: judgement)
+            let packets = judgement.packets(of: carrier.lookup)
             if judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop,
                 case .underEvaluation? = carrierState(ofTunnel: nexthop.interfaceIndex, packets)
             {
@@ -206,7 +206,7 @@ extension EvaluationBatch {
         result.mark = carrier.lookup.query.mark
         if evidence != .rule { result.remote = carrier.lookup.candidate.destination }
         (result.flags, result.reason) = (outer.flags, outer.reason)
-        let packets = carrier.lookup.packets(of: outer.judgement)
+        let packets = outer.judgement.packets(of: carrier.lookup)
         let answer = outer.judgement.isOfOuter ? carrier.lookup.outer?.value.answer : outer.answer
         let nexthops = answer?.type?.leavesHost == false ? [] : answer?.nexthops ?? []
         let interfaces = nexthops.compactMap {

@@ -358,7 +358,7 @@ extension EvaluationBatch {
             return Evaluation(unreachable: reason, lookup.candidate)
         }
         let query = lookup.query.from(source)
-        let packets = lookup.packets(of: judgement)
+        let packets = judgement.packets(of: lookup)
         let basis = Evaluation.Basis(
             candidate: lookup.candidate,
             query: query,
@@ -419,6 +419,13 @@ extension EvaluationBatch {
     ) throws(ReachabilityError) -> InterfaceFacts? {
         guard try interfaces.fetch(index, detail) else { return nil }
         return interfaces.facts(aboutInterface: index, detail)
+    }
+}
+
+extension Judgement {
+    /// The packets of a lookup whose route decided: its own, or those around them.
+    func packets(of lookup: CandidateLookup) -> InnerPackets {
+        isOfOuter ? lookup.outerPackets ?? lookup.packets : lookup.packets
     }
 }
 
