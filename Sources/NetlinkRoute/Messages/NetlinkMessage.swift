@@ -283,3 +283,64 @@ package struct DumpRequest: Hashable, Sendable {
         self.interfaceIndex = interfaceIndex
     }
 }
+
+// MARK: - What a message affects
+
+extension NetlinkMessage {
+    /// The neighbour that a message is about; `nil` for another message.
+    var neighbourNotification: KernelNotification? {
+        guard [RTM_NEWNEIGH, RTM_DELNEIGH].contains(Int(type)) else { return nil }
+        return switch change {
+        case .neighbour(let neighbour): .neighbour(neighbour.key.address)
+        case .removedNeighbour(let key): .neighbour(key.address)
+        default: nil
+        }
+    }
+
+    /// What the message affects; `nil` for a message that no route can depend on.
+    package var notification: KernelNotification? {
+        switch Int(type) {
+        case RTM_NEWLINK, RTM_DELLINK: linkNotification
+        case RTM_NEWADDR: .address(isLoss: false)
+        case RTM_DELADDR: .address(isLoss: true)
+        case RTM_NEWROUTE: prefix.map(KernelNotification.route)
+        case RTM_DELROUTE: prefix.map(\.removal)
+        case RTM_NEWRULE, RTM_DELRULE: .rule
+        case RTM_NEWNETCONF, RTM_DELNETCONF: .settings
+        case RTM_NEWNEXTHOP: .nexthop(isLoss: false)
+        case RTM_DELNEXTHOP: .nexthop(isLoss: true)
+        default: nil
+        }
+    }
+
+    /// Ignores the partial messages of bridges, of IPv6 and of Wi-Fi scans: a change of the interface itself comes
+    /// as a whole message.
+    private var linkNotification: KernelNotification? {
+        switch change {
+        case .removedLink:
+            return .link(isLoss: true)
+        case .link(let report) where report.isWhole:
+            let isUsable = report.link.flags.isSuperset(of: [.up, .running, .lowerUp])
+            return .link(isLoss: !isUsable)
+        default:
+            return nil
+        }
+    }
+
+    /// The destination of a route message.
+    private var prefix: IPPrefix? {
+        guard let base = bytes.baseAddress else { return nil }
+        var destination = cnl_destination()
+        guard cnl_parse_destination(base, bytes.count, &destination) == 0 else { return nil }
+        return IPPrefix(
+            family: destination.family, fixedBytes: destination.address, length: destination.length)
+    }
+}
+
+extension IPPrefix {
+    /// The notification of a removed route: the kernel sends it before it removes an IPv4 route, and after it
+    /// removed an IPv6 route.
+    fileprivate var removal: KernelNotification {
+        address.family == .v4 ? .routeRemoval(self) : .route(self)
+    }
+}
