@@ -119,10 +119,18 @@ struct MonitorSilenceTests {
 
     @Test func `an address ends with its lifetime`() throws {
         let host = try TestNamespace.oneWire()
-        try host.address("w0", "198.51.100.1/24", "2001:db8:f::1/64")
         let monitored = try MonitoredHost(
             host,
             ["198.51.100.1", "198.51.100.9", "2001:db8:f::1", "2001:db8:f::9", "192.0.2.9"]
+        )
+        try host.address("w0", "198.51.100.1/24", "2001:db8:f::1/64")
+        // The kernel adds the prefix route of an IPv6 address before the local one.
+        try monitored.expect(
+            [
+                "198.51.100.1": .own, "198.51.100.9": .direct, "2001:db8:f::1": .own,
+                "2001:db8:f::9": .direct,
+            ],
+            afterOthers: true
         )
         try host.ip(
             "addr change 198.51.100.1/24 dev w0 valid_lft 1 preferred_lft 1",
