@@ -31,8 +31,7 @@ extension CandidateLookup {
             }
             // Each nexthop of an IPv4 route has a source of its own. The kernel's answer has that of the nexthop which
             // its hash chooses for this destination; a recording does not contain the hash.
-            let isOpen =
-                isDefaultPath && query.destination.family == .v4 && answer.hasSeveralNexthops
+            let isOpen = isDefaultPath && query.destination.family == .v4 && answer.hasSeveralNexthops
             guard !isOpen, let source = answer.source else { return .selectingSource(after: answer) }
             return step(query, after: answer, from: source.isUnspecified ? [] : [source])
         }

@@ -393,7 +393,7 @@ extension RouteAnswer {
     ///     hash, and any other packet can take each of them.
     /// - Returns: The entry as the packet sees it, or why nothing takes the packet.
     package func taken(by packet: RouteAnswer, of query: RouteQuery, isConnected: Bool) -> RouteAnswer {
-        guard case .taken = packet else {
+        guard !packet.isRejected else {
             // A strict entry has no answer about the packet. Else the tables changed in between, and this one is newer.
             return isRejected || query.isStrict ? self : packet
         }
