@@ -140,12 +140,12 @@ extension ObservationSink {
         let evaluated = queries.indices.filter {
             queries[$0].namedTarget == nil && !queries[$0].observed.isEvent
         }
-        monitor.facts.evaluate(evaluated) { index, batch in
-            queries[index].evaluation.kind.plan(queries[index].object, &batch)
-        } take: { index, batch, entries in
-            let query = queries[index]
-            let outcome = query.evaluation.steps.evaluate(query.object, self, index, &batch, entries, false)
-            monitor.trace?(NetworkTrace(trace(index), .beginning, isChange: outcome.isChange))
+        monitor.facts.evaluate(evaluated.count) { (place, known) throws(Interruption) in
+            let query = queries[evaluated[place]]
+            return try query.evaluation.steps.evaluate(query.object, self, evaluated[place], &known, false)
+        } take: { place, outcome, _ in
+            let isChange = outcome.answer?.isChange == true
+            monitor.trace?(NetworkTrace(trace(evaluated[place]), .beginning, isChange: isChange))
         }
     }
 }

@@ -48,13 +48,9 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
         ObservedQuery(kind: evaluation.kind, object: object)
     }
 
-    /// Answers from facts, in a batch of its own.
+    /// Evaluates the query alone.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Value {
-        let kind = evaluation.kind
-        var batch = EvaluationBatch(facts)
-        kind.plan(object, &batch)
-        batch.run()
-        return try kind.answer(object, &batch, 0..<batch.count)
+        try facts.evaluate { (known) throws(Interruption) in try evaluation.kind.value(object, &known) }
     }
 }
 

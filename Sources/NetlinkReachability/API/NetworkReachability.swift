@@ -94,7 +94,7 @@ extension NetworkReachability {
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
     public func blockingFlags() throws(ReachabilityError) -> ReachabilityFlags {
-        try source.facts.flags(of: subject.target, subject.options)
+        try flags(nil)
     }
 
     /// Asks for the flags and the facts that led to them, and blocks the thread while a name is resolved.
@@ -108,7 +108,24 @@ extension NetworkReachability {
     public func blockingReport(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
-        try source.facts.report(on: subject.target, subject.options, detail)
+        try report(detail, nil)
+    }
+
+    private func flags(_ resolution: ResolvedName?) throws(ReachabilityError) -> ReachabilityFlags {
+        try source.facts.evaluate { (known) throws(Interruption) in
+            known.resolution = resolution
+            return try known.flags(of: subject.target, subject.options)
+        }
+    }
+
+    private func report(
+        _ detail: ReachabilityReport.Detail,
+        _ resolution: ResolvedName?
+    ) throws(ReachabilityError) -> ReachabilityReport {
+        try source.facts.evaluate { (known) throws(Interruption) in
+            known.resolution = resolution
+            return try known.report(on: subject.target, subject.options, detail.evaluation)
+        }
     }
 }
 
@@ -130,7 +147,7 @@ extension NetworkReachability {
     ///   `CancellationError` if the task is cancelled while a name is resolved. It throws at once then; a lookup that
     ///   has begun occupies its thread until the resolver returns.
     nonisolated(nonsending) public func flags() async throws -> ReachabilityFlags {
-        try source.facts.flags(of: subject.target, subject.options, try await resolved())
+        try flags(try await resolved())
     }
 
     /// Asks for a report without blocking a thread of the concurrency runtime.
@@ -144,7 +161,7 @@ extension NetworkReachability {
     nonisolated(nonsending) public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) async throws -> ReachabilityReport {
-        try source.facts.report(on: subject.target, subject.options, detail, try await resolved())
+        try report(detail, try await resolved())
     }
 
     /// Resolves the name of the target; `nil` if it has none.

@@ -145,7 +145,7 @@ extension NetworkSource {
         of addresses: some Collection<IPAddress>,
         options: ReachabilityOptions = ReachabilityOptions()
     ) throws(ReachabilityError) -> [ReachabilityFlags] {
-        try flags(of: addresses) { address, batch in batch.add(.address(address), options, .flags) }
+        try flags(of: addresses.map(ReachabilityTarget.address), options) { _ in nil }
     }
 
     /// Asks for the flags of many targets, among which can be names.
@@ -170,20 +170,20 @@ extension NetworkSource {
             }
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        return try flags(of: targets) { target, batch in
-            batch.resolution = target.name.flatMap { resolutions[$0] }
-            batch.add(target, options, .flags)
-        }
+        return try flags(of: Array(targets), options) { $0.name.flatMap { resolutions[$0] } }
     }
 
-    private func flags<Target>(
-        of targets: some Collection<Target>,
-        _ add: (Target, inout EvaluationBatch) -> Void
+    private func flags(
+        of targets: [ReachabilityTarget],
+        _ options: ReachabilityOptions,
+        resolution: (ReachabilityTarget) -> ResolvedName?
     ) throws(ReachabilityError) -> [ReachabilityFlags] {
-        var flags: [ReachabilityFlags] = []
-        flags.reserveCapacity(targets.count)
-        try facts.evaluate(targets, plan: add) { (_, batch, targets) throws(ReachabilityError) in
-            flags.append(try batch.flags(targets.lowerBound))
+        var flags = [ReachabilityFlags](repeating: [], count: targets.count)
+        try facts.evaluate(targets.count) { (index, known) throws(Interruption) in
+            known.resolution = resolution(targets[index])
+            return try known.flags(of: targets[index], options)
+        } take: { (index, result, _) throws(ReachabilityError) in
+            flags[index] = try result.get()
         }
         return flags
     }
@@ -202,13 +202,13 @@ extension NetworkSource {
         _ detail: ReachabilityReport.Detail,
         _ body: (Result<ReachabilityReport, ReachabilityError>) -> Void
     ) {
-        facts.evaluate(targets) { target, batch in
-            batch.add(target, options, detail.evaluation)
-        } take: { target, batch, targets in
-            body(
-                Result { () throws(ReachabilityError) in
-                    try batch.report(targets.lowerBound, on: target, options)
-                })
+        var rest = targets[...]
+        while !rest.isEmpty {
+            let batch = Array(rest.prefix(NetworkFacts.batchLimit))
+            rest.removeFirst(batch.count)
+            facts.values(of: batch) { (target, known) throws(Interruption) in
+                try known.report(on: target, options, detail.evaluation)
+            }.forEach(body)
         }
     }
 
@@ -219,10 +219,13 @@ extension NetworkSource {
         _ target: ReachabilityTarget,
         options: ReachabilityOptions
     ) throws(ReachabilityError) -> (report: ReachabilityReport, entries: [Route]) {
-        var batch = EvaluationBatch(facts)
-        batch.add(target, options, .full)
-        batch.run()
-        return (try batch.report(0, on: target, options), try batch.entries(0))
+        try facts.evaluate { (known) throws(Interruption) in
+            let evaluation = try known.evaluation(of: target, options, .full)
+            return (
+                try known.report(on: target, options, evaluation),
+                evaluation.all.compactMap { $0.answer?.entry }
+            )
+        }
     }
 }
 

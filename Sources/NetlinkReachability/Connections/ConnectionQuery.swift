@@ -14,72 +14,62 @@ struct ConnectionQuery: MonitorQuery, Hashable {
 
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
-    func plan(_ batch: inout EvaluationBatch) {
-        for subflow in subflows { subflow.plan(&batch) }
-        guard subflows.isEmpty else { return }
-        for lookup in lookups { add(lookup, to: &batch) }
-    }
-
-    /// A lookup about a connection without subflows.
-    private enum Lookup {
-        /// Of its packets.
-        case packets
-        /// Of those of a new connection.
-        case newConnection
-        /// As connect(2) made it, before the kernel lost the traffic class.
-        case connect
-    }
-
-    /// What is looked up, in this order.
-    private var lookups: [Lookup] {
-        losesTrafficClass ? [.packets, .newConnection, .connect] : [.packets, .newConnection]
-    }
-
-    private func add(_ lookup: Lookup, to batch: inout EvaluationBatch) {
-        let (remote, index) = (Candidate.address(connection.remote), connection.interfaceIndex)
+    /// The packet of a new connection to the same peer.
+    private var newPacket: Packet {
         var options = connection.options
-        switch lookup {
-        case .newConnection:
-            options.sourcePort = nil
-            batch.add(remote, from: nil, options, .source, boundTo: index)
-        case .packets, .connect:
-            if lookup == .packets, losesTrafficClass { options.typeOfService = 0 }
-            batch.add(remote, from: connection.local, options, .reason, isConnected: true, boundTo: index)
-        }
+        options.sourcePort = nil
+        return Packet(
+            .address(connection.remote), from: nil, options, .source, boundTo: connection.interfaceIndex)
     }
 
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> ConnectionStatus {
+    /// The connection's own packet, with the traffic class that connect(2) used, or without one.
+    private func ownPacket(withTrafficClass hasClass: Bool) -> Packet {
+        var options = connection.options
+        if !hasClass { options.typeOfService = 0 }
+        var packet = Packet(
+            .address(connection.remote), from: connection.local, options, .reason,
+            boundTo: connection.interfaceIndex)
+        packet.isConnected = true
+        return packet
+    }
+
+    func value(_ known: inout Known) throws(Interruption) -> ConnectionStatus {
         guard connection.subflows.isEmpty else {
-            var next = entries.lowerBound
-            let statuses = try subflows.map { (subflow) throws(ReachabilityError) in
-                let first = next
-                next += subflow.lookups.count
-                return try subflow.answer(from: &batch, first..<next)
-            }
-            return ConnectionStatus(ofSubflows: statuses)
+            return ConnectionStatus(
+                ofSubflows: try known.values(of: connection.subflows) {
+                    (subflow, known) throws(Interruption) in
+                    try ConnectionQuery(connection: subflow).value(&known)
+                })
         }
-        let present = try batch.evaluation(entries.lowerBound)
+        // All are asked about together.
+        let own = known.attempt { (known) throws(Interruption) in
+            try known.evaluation(of: ownPacket(withTrafficClass: !losesTrafficClass))
+        }
+        let new = known.attempt { (known) throws(Interruption) in try known.evaluation(of: newPacket) }
+        let connected =
+            losesTrafficClass
+            ? known.attempt { (known) throws(Interruption) in
+                try known.evaluation(of: ownPacket(withTrafficClass: true))
+            } : own
+        guard let own, let new, let connected else { throw .missing }
+        let present = try known.value(of: own)
         var details = present.details
         if details.state == .local {
-            if let blocked = try blockedLoopback(&batch, boundTo: present.query?.outputInterface ?? 0) {
+            if let blocked = try blockedLoopback(&known, boundTo: present.query?.outputInterface ?? 0) {
                 (details.state, details.reason) = (.waiting, blocked.reason)
             }
             return ConnectionStatus(details)
         }
-        let new = try? batch.evaluation(entries.lowerBound + 1)
-        let next = new?.rank == 2 ? new : nil
+        let next = new.answer.flatMap { $0.rank == 2 ? $0 : nil }
         var isSamePath = next?.takesSamePath(as: present, from: connection.local) == true
-        if !isSamePath, losesTrafficClass, let first = try? batch.evaluation(entries.lowerBound + 2) {
+        if !isSamePath, losesTrafficClass, let first = connected.answer {
             isSamePath = next?.takesSamePath(as: first, from: connection.local) == true
         }
         if details.state == .viable {
-            if try isRemoteLocal(batch.host) {
+            if try isRemoteLocal(&known) {
                 details.state = .waiting
                 details.reason = ReachabilityReason(.remoteIsLocalAddress, connection.remote.description)
-            } else if let blocked = try blockedOwner(&batch, entries.lowerBound) {
+            } else if let blocked = try blockedOwner(&known, present) {
                 // The kernel takes answers to its addresses on any interface, also while that of the address is down.
                 details.reason = ReachabilityReason(
                     .unknownReturnPath, details.interface?.name ?? "", other: blocked.reason.description)
@@ -90,10 +80,6 @@ struct ConnectionQuery: MonitorQuery, Hashable {
         }
         if !isSamePath { details.betterPath = next.map { Box($0.path) } }
         return ConnectionStatus(details)
-    }
-
-    private var subflows: [ConnectionQuery] {
-        connection.subflows.map { ConnectionQuery(connection: $0) }
     }
 
     /// Whether the kernel routes the socket's packets without its traffic class, although connect(2) used it.
@@ -107,12 +93,13 @@ struct ConnectionQuery: MonitorQuery, Hashable {
 
     /// The loopback interface, if it is down: packets of this host to itself pass through it, but for those of a VRF.
     private func blockedLoopback(
-        _ batch: inout EvaluationBatch,
+        _ known: inout Known,
         boundTo interface: UInt32
-    ) throws(ReachabilityError) -> Evaluation? {
-        if interface != 0, try batch.host.vrf(ofInterface: interface) != nil { return nil }
+    ) throws(Interruption) -> Evaluation? {
+        if interface != 0, try known.vrf(ofInterface: interface) != nil { return nil }
         // LOOPBACK_IFINDEX: the loopback interface of each network namespace has this index.
-        guard let facts = try batch.facts(aboutInterface: 1, .flags), facts.link.flags.contains(.loopback),
+        guard let facts = try known.interfaces.facts(aboutInterface: 1, .flags),
+            facts.link.flags.contains(.loopback),
             let blocker = ReachabilityRules.blocker(facts.traits)
         else { return nil }
         return Evaluation(Judgement([], blocker), facts)
@@ -122,33 +109,32 @@ struct ConnectionQuery: MonitorQuery, Hashable {
     ///
     /// Packets still leave through the interface, and the kernel drops those that come from an own address
     /// (`fib_validate_source`), unless the setting `accept_local` of the interface is on. IPv6 has no such check.
-    private func isRemoteLocal(_ host: HostListing) throws(ReachabilityError) -> Bool {
+    private func isRemoteLocal(_ known: inout Known) throws(Interruption) -> Bool {
         guard let index = connection.interfaceIndex, index != 0, connection.remote.family == .v4 else {
             return false
         }
-        let domain = try host.vrf(ofInterface: index)
-        return try host.isDelivered(RouteQuery(destination: connection.remote, outputInterface: domain ?? 0))
+        let domain = try known.vrf(ofInterface: index)
+        return try known.isDelivered(RouteQuery(destination: connection.remote, outputInterface: domain ?? 0))
     }
 
     /// The first interface that has the local address, if none of those that have it can receive.
     ///
     /// The addresses of the host are listed only if the interface that the local table names cannot, or it names none.
     private func blockedOwner(
-        _ batch: inout EvaluationBatch,
-        _ entry: Int
-    ) throws(ReachabilityError) -> Evaluation? {
-        if let index = batch.localInterface(of: entry),
-            let facts = try batch.facts(aboutInterface: index, .flags),
+        _ known: inout Known,
+        _ present: Evaluation
+    ) throws(Interruption) -> Evaluation? {
+        if let index = present.localInterface,
+            let facts = try known.interfaces.facts(aboutInterface: index, .flags),
             ReachabilityRules.blocker(facts.traits) == nil
         {
             return nil
         }
         var blocked: Evaluation?
-        for address in try batch.host.addresses()
+        for address in try known.host.addresses.get()
         where address.address.withoutZone == connection.local.withoutZone {
-            guard let facts = try batch.facts(aboutInterface: address.interfaceIndex, .flags) else {
-                continue
-            }
+            guard let facts = try known.interfaces.facts(aboutInterface: address.interfaceIndex, .flags)
+            else { continue }
             guard let blocker = ReachabilityRules.blocker(facts.traits) else { return nil }
             blocked = blocked ?? Evaluation(Judgement([], blocker), facts)
         }
@@ -268,23 +254,15 @@ extension NetworkSource {
     public func statuses(
         of connections: some Collection<NetworkConnection>
     ) throws(ReachabilityError) -> [ConnectionStatus] {
-        try results(of: connections).map { (result) throws(ReachabilityError) in try result.get() }
+        try results(of: Array(connections)).map { (result) throws(ReachabilityError) in try result.get() }
     }
 
     /// The status of each connection, or the reason that it has none.
     package func results(
-        of connections: some Collection<NetworkConnection>
+        of connections: [NetworkConnection]
     ) -> [Result<ConnectionStatus, ReachabilityError>] {
-        var results: [Result<ConnectionStatus, ReachabilityError>] = []
-        results.reserveCapacity(connections.count)
-        facts.evaluate(connections) { connection, batch in
-            ConnectionQuery(connection: connection).plan(&batch)
-        } take: { connection, batch, targets in
-            results.append(
-                Result { () throws(ReachabilityError) in
-                    try ConnectionQuery(connection: connection).answer(from: &batch, targets)
-                })
+        facts.values(of: connections) { (connection, known) throws(Interruption) in
+            try ConnectionQuery(connection: connection).value(&known)
         }
-        return results
     }
 }

@@ -60,6 +60,10 @@ package struct Evaluation: Hashable, Sendable {
         var pendingSource = ""
         /// The packets that leave through the interface of the nexthop: those around the others where they decided.
         var packets: InnerPackets?
+        /// The interface of the local IPv4 address of the socket, by the local table.
+        ///
+        /// `nil` also for a route that a program added: such a route does not show which interface has the address.
+        var localInterface: UInt32?
         /// The reason of a target that is unreachable without a query.
         var givenReason: ReachabilityReason?
     }
@@ -101,6 +105,10 @@ package struct Evaluation: Hashable, Sendable {
     var outerReason: ReachabilityReason? { basis.value.outerReason }
     /// See ``Basis/packets``.
     var packets: InnerPackets? { basis.value.packets }
+    /// The routing table that leads ``packets`` out of the interface; `nil` where that is not known.
+    var enteredTable: UInt32? { judgement.isOfOuter ? nil : answer?.entry?.table }
+    /// See ``Basis/localInterface``.
+    var localInterface: UInt32? { basis.value.localInterface }
     /// The flags.
     package var flags: ReachabilityFlags { judgement.flags }
     /// What decided.

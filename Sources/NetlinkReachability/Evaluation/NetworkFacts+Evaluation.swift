@@ -2,157 +2,105 @@
 
 internal import RoutingModel
 
-// The driver of all evaluations: it divides items into batches.
+/// The driver of all evaluations.
+///
+/// It asks for all that is missing together, and then evaluates again what has no value yet.
 extension NetworkFacts {
-    /// Evaluates items in batches, in their order.
+    /// The most items that share what is known: more would take memory, and gain no time.
+    ///
+    /// The monitor reads notifications again after as many observations.
+    static let batchLimit = 256
+    /// How often an evaluation can find something missing: a tunnel in a tunnel needs a few rounds for each.
+    private static let roundLimit = 256
+
+    /// Evaluates items in batches.
     ///
     /// - Parameters:
-    ///   - items: The items, of any number.
-    ///   - plan: Adds the targets of an item to a batch.
-    ///   - take: Takes the result of an item from a batch that was run, with the targets that `plan` added.
-    /// - Throws: What `take` throws.
-    func evaluate<Item, Failure: Error>(
-        _ items: some Collection<Item>,
-        plan: (Item, inout EvaluationBatch) -> Void,
-        take: (Item, inout EvaluationBatch, Range<Int>) throws(Failure) -> Void
+    ///   - count: The number of items.
+    ///   - evaluate: Evaluates an item: a function of what is known alone, which is called again where something was
+    ///     missing.
+    ///   - take: Takes the value of an item, and what it depends on; within a round in the order of the items.
+    /// - Throws: What `take` throws; the items that were not taken are left.
+    func evaluate<Value, Failure: Error>(
+        _ count: Int,
+        _ evaluate: (Int, inout Known) throws(Interruption) -> Value,
+        take: (Int, Result<Value, ReachabilityError>, () -> RouteDependencies) throws(Failure) -> Void
     ) throws(Failure) {
-        var rest = items[...]
-        while !rest.isEmpty {
-            var batch = EvaluationBatch(self)
-            let planned = rest
-            // Where the targets of each item end.
-            var ends: [Int] = []
-            while batch.count < EvaluationBatch.limit, let item = rest.popFirst() {
-                plan(item, &batch)
-                ends.append(batch.count)
-            }
-            batch.run()
-            var first = 0
-            for (item, end) in zip(planned, ends) {
-                try take(item, &batch, first..<end)
-                first = end
+        var first = 0
+        while first < count {
+            let batch = first..<min(first + Self.batchLimit, count)
+            first = batch.upperBound
+            var known = Known()
+            known.reserve(batch.count)
+            var waiting: [(item: Int, reading: Known.Reading)] = batch.map { ($0, Known.Reading()) }
+            var fault: ReachabilityError?
+            while !waiting.isEmpty {
+                var left = 0
+                for place in waiting.indices {
+                    let item = waiting[place].item
+                    known.begin(waiting[place].reading)
+                    let result = known.attempt { (known) throws(Interruption) in try evaluate(item, &known) }
+                    if let result = result ?? fault.map(Result.failure) {
+                        let reading = known.reading
+                        try take(item, result) { known.dependencies(of: reading) }
+                    } else {
+                        waiting[left] = (item, known.reading)
+                        left += 1
+                    }
+                }
+                waiting.removeSubrange(left...)
+                if known.round > Self.roundLimit { fault = .endlessEvaluation(known.missing) }
+                if !known.ask(self) { fault = fault ?? .endlessEvaluation([]) }
             }
         }
     }
 
-    /// Finds the flags of one target, in a batch of its own.
+    /// Evaluates one item.
+    ///
+    /// - Parameter body: The evaluation.
+    /// - Returns: The value.
+    /// - Throws: `ReachabilityError` if there is none.
+    func evaluate<Value>(
+        _ body: (inout Known) throws(Interruption) -> Value
+    ) throws(ReachabilityError) -> Value {
+        var value: Result<Value, ReachabilityError>?
+        evaluate(1) { (_, known) throws(Interruption) in
+            try body(&known)
+        } take: { _, result, _ in
+            value = result
+        }
+        guard let value else { throw .endlessEvaluation([]) }
+        return try value.get()
+    }
+
+    /// Evaluates items.
     ///
     /// - Parameters:
-    ///   - target: The target.
-    ///   - options: The socket.
-    ///   - resolution: What is known of the name of the target; `nil` to resolve it.
-    /// - Returns: The flags.
-    /// - Throws: `ReachabilityError` if the query could not be answered.
-    func flags(
-        of target: ReachabilityTarget,
-        _ options: ReachabilityOptions,
-        _ resolution: ResolvedName? = nil
-    ) throws(ReachabilityError) -> ReachabilityFlags {
-        var batch = EvaluationBatch(self, resolution)
-        batch.add(target, options, .flags)
-        batch.run()
-        return try batch.flags(0)
-    }
-
-    /// Makes the report on one target, in a batch of its own, as `flags` does.
-    func report(
-        on target: ReachabilityTarget,
-        _ options: ReachabilityOptions,
-        _ detail: ReachabilityReport.Detail,
-        _ resolution: ResolvedName? = nil
-    ) throws(ReachabilityError) -> ReachabilityReport {
-        var batch = EvaluationBatch(self, resolution)
-        batch.add(target, options, detail.evaluation)
-        batch.run()
-        return try batch.report(0, on: target, options)
+    ///   - items: The items.
+    ///   - body: The evaluation of one.
+    /// - Returns: The values, in the order of the items.
+    func values<Item, Value>(
+        of items: [Item],
+        _ body: (Item, inout Known) throws(Interruption) -> Value
+    ) -> [Result<Value, ReachabilityError>] {
+        var values = [Result<Value, ReachabilityError>?](repeating: nil, count: items.count)
+        evaluate(items.count) { (index, known) throws(Interruption) in
+            try body(items[index], &known)
+        } take: { index, value, _ in
+            values[index] = value
+        }
+        return values.compactMap(\.self)
     }
 }
 
-// MARK: - Reports
-
-extension EvaluationBatch {
-    /// Makes the report on a target that was added.
-    mutating func report(
-        _ index: Int,
-        on target: ReachabilityTarget,
-        _ options: ReachabilityOptions
-    ) throws(ReachabilityError) -> ReachabilityReport {
-        let evaluation = try evaluation(index)
-        let local = if case .pair(let own, _) = target.kind { own } else { options.localAddress }
-        return ReachabilityReport(
-            target, evaluation, try carriers(of: evaluation),
-            connectResult: try connectResult(of: evaluation, from: local), name: { name(ofInterface: $0) })
-    }
-
-    /// The entries of the kernel's tables that the findings of a report have.
-    func entries(_ index: Int) throws(ReachabilityError) -> [Route] {
-        try evaluation(index).all.compactMap { $0.answer?.entry }
-    }
-
-    /// What carries the interface that decided.
-    private mutating func carriers(of evaluation: Evaluation) throws(ReachabilityError) -> [TunnelCarrier] {
-        guard evaluation.query?.wantsEntry == true, let packets = evaluation.packets,
-            let index = evaluation.facts?.index
-        else { return [] }
-        return try carriers(ofInterface: index, packets)
-    }
-
-    /// Returns what connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown,
-    /// and below ``QueryDetail/full``.
-    private func connectResult(
-        of evaluation: Evaluation,
-        from local: IPAddress?
-    ) throws(ReachabilityError) -> ReachabilityReport.ConnectResult? {
-        guard var query = evaluation.query, query.wantsEntry else { return nil }
-        query.wantsEntry = false
-        // The kernel's choice of a source is left to the socket.
-        query.source = local?.withoutZone
-        return try facts.routing.connect(query).map(ReachabilityReport.ConnectResult.init)
-    }
-}
-
-extension ReachabilityReport {
-    fileprivate init(
-        _ target: ReachabilityTarget,
-        _ evaluation: Evaluation,
-        _ carriers: [TunnelCarrier],
-        connectResult: ConnectResult?,
-        name: (UInt32) -> String?
-    ) {
-        self.init(
-            target: target,
-            flags: evaluation.flags,
-            reason: evaluation.reason,
-            // The address that stands for the default path is not the caller's.
-            address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
-            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) },
-            interface: evaluation.facts.map(NetworkInterface.init),
-            gateway: evaluation.gateway,
-            sourceAddress: evaluation.sourceAddress,
-            connectResult: connectResult,
-            findings: evaluation.all.map { Finding($0, name: name) },
-            knownCarriers: carriers.isEmpty ? nil : carriers
-        )
-    }
-}
-
-extension ReachabilityReport.Detail {
-    /// How much an evaluation finds out for the report.
-    var evaluation: QueryDetail { self == .full ? .full : .reason }
-}
-
-extension ReachabilityReport.Finding {
-    fileprivate init(_ evaluation: Evaluation, name: (UInt32) -> String?) {
-        let rejection: RouteRejection? =
-            if case .rejected(let given)? = evaluation.answer { given } else { nil }
-        self.init(
-            address: evaluation.candidate?.destination ?? .anyV4,
-            flags: evaluation.flags,
-            reason: evaluation.reason,
-            kernelError: rejection?.rawValue,
-            interface: evaluation.facts.map(NetworkInterface.init),
-            interfaceState: (evaluation.facts?.link).map(NetworkInterface.State.init),
-            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) }
+extension ReachabilityError {
+    /// A fault of an evaluation: it misses nothing new, or without end.
+    fileprivate static func endlessEvaluation(_ missing: [String]) -> ReachabilityError {
+        let words = missing.isEmpty ? "nothing" : missing.prefix(4).joined(separator: ", ")
+        return ReachabilityError(
+            .systemFailure,
+            operation: "evaluate a query",
+            message: "the evaluation does not end (missing: \(words)): please report it with a recording"
         )
     }
 }

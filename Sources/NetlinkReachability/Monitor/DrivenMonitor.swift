@@ -119,25 +119,19 @@ package struct DrivenMonitor<Value: Sendable> {
             addressPolicy: { .standard }
         )
         // Recordings do not contain what names resolve to, so no resolver is asked.
-        var batch = EvaluationBatch(facts, .success(.notFound))
-        let entries = ids.map { id in
-            let query = queries[Int(id - 1)]
-            let first = batch.count
-            query.kind.plan(query.object, &batch)
-            return first..<batch.count
-        }
-        batch.run()
-        for (id, entries) in zip(ids, entries) {
+        facts.evaluate(ids.count) { (place, known) throws(Interruption) in
+            known.resolution = .success(.notFound)
+            let query = queries[Int(ids[place] - 1)]
+            return try query.kind.value(query.object, &known)
+        } take: { place, result, findDependencies in
+            let id = ids[place]
             let index = Int(id - 1)
             let query = queries[index]
             let before = state.records[id]?.all ?? []
-            let dependencies = batch.dependencies(of: entries)
-            let result = Result { () throws(ReachabilityError) in
-                try query.kind.answer(query.object, &batch, entries)
-            }
+            let dependencies = findDependencies()
             let isAnswered = if case .success = result { true } else { false }
             state.evaluated(id, isAnswered ? dependencies : nil, at: now)
-            guard !result.isSame(as: results[index], query.areSame) else { continue }
+            guard !result.isSame(as: results[index], query.areSame) else { return }
             let isFirst = results[index] == nil
             results[index] = result
             let addresses = before + dependencies.addresses.all

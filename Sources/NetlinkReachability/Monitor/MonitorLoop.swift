@@ -231,55 +231,49 @@ struct MonitorLoop: ~Copyable {
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
         let now = clock.now
-        let planned = ids.compactMap { id in observations[id].map { Planned(id: id, observation: $0) } }
-        var taken = 0
+        // The observations that are not yet evaluated.
+        var items = ids.compactMap { id in observations[id].map { (id: id, observation: Optional($0)) } }
         do throws(LateSource) {
-            try monitor.facts.evaluate(
-                planned,
-                plan: { item, batch in plan(item, &batch) },
-                take: { (item, batch, entries) throws(LateSource) in
-                    let error = take(&batch, item.observation, item.id, entries, now)
-                    guard error?.number != ETIMEDOUT else { throw LateSource() }
-                    taken += 1
-                })
+            try monitor.facts.evaluate(items.count) {
+                (place, known) throws(Interruption) -> EvaluationOutcome in
+                let (id, observation) = items[place]
+                let failure = state.names.error(of: id)
+                known.resolution = state.names.resolution(of: id).map(ResolvedName.success)
+                // Without a resolution, a resolver that cannot run is all there is to say about a name.
+                guard let observation, failure == nil || known.resolution != nil else { return (false, nil) }
+                return try observation.evaluate(&known, failure != nil)
+            } take: { (place, outcome, dependencies) throws(LateSource) in
+                guard let observation = items[place].observation else { return }
+                let error = take(outcome, observation, items[place].id, dependencies, now)
+                guard error?.number != ETIMEDOUT else { throw LateSource() }
+                items[place].observation = nil
+            }
         } catch {
             // Each further query would take as long, and no notification would be read until then.
-            state.stall(planned[taken...].map(\.id), at: now)
+            state.stall(items.filter { $0.observation != nil }.map(\.id), at: now)
         }
         guard !changed.isEmpty else { return }
         for observation in changed { observation.deliver() }
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// An observation that is evaluated.
-    private struct Planned {
-        let id: MonitorState.ID
-        let observation: Observation
-    }
-
     /// The source does not answer in time.
     private struct LateSource: Error {}
 
-    /// Adds the targets of an observation to a batch.
-    private func plan(_ item: Planned, _ batch: inout EvaluationBatch) {
-        let resolution = state.names.resolution(of: item.id)
-        // Without a resolution, a resolver that cannot run is all there is to say about a name.
-        guard resolution != nil || state.names.error(of: item.id) == nil else { return }
-        batch.resolution = resolution.map(ResolvedName.success)
-        item.observation.plan(&batch)
-    }
-
     /// Takes the result of an observation; returns the error if it has to be tried again.
     private mutating func take(
-        _ batch: inout EvaluationBatch,
+        _ outcome: Result<EvaluationOutcome, ReachabilityError>,
         _ observation: Observation,
         _ id: MonitorState.ID,
-        _ entries: Range<Int>,
+        _ dependencies: () -> RouteDependencies,
         _ now: MonitorInstant
     ) -> ReachabilityError? {
         let error = state.names.error(of: id)
-        var result: (isChange: Bool, error: ReachabilityError?) = (false, nil)
-        if !entries.isEmpty { result = observation.evaluate(&batch, entries, error != nil) }
+        var result: EvaluationOutcome =
+            switch outcome {
+            case .success(let outcome): outcome
+            case .failure(let error): (observation.fail(error), error)
+            }
         // The resolver is tried again by itself, so its failure does not count as a failed evaluation.
         if let error, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
             result.isChange = observation.fail(error)
@@ -293,7 +287,7 @@ struct MonitorLoop: ~Copyable {
             changed.append(observation)
         }
         guard let error = result.error else {
-            state.evaluated(id, batch.dependencies(of: entries), at: now)
+            state.evaluated(id, dependencies(), at: now)
             return nil
         }
         counters.failures += 1
@@ -320,14 +314,13 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func lookAtPath() {
-        var batch = EvaluationBatch(monitor.facts)
-        for family in IPAddress.Family.allCases {
-            batch.add(Candidate.defaultPath(family), from: nil, ReachabilityOptions(), .reason)
+        let paths = monitor.facts.values(of: IPAddress.Family.allCases) {
+            (family, known) throws(Interruption) in
+            try known.evaluation(
+                of: Candidate.defaultPath(family), from: nil, ReachabilityOptions(), .reason
+            ).answer?.path
         }
-        batch.run()
-        state.names.sawPath([
-            try? batch.evaluation(0).answer?.path, try? batch.evaluation(1).answer?.path,
-        ])
+        state.names.sawPath(paths.map { try? $0.get() })
     }
 
     private mutating func publish() {

@@ -21,16 +21,8 @@ protocol MonitorQuery<Answer>: Sendable {
     func reason(_ answer: Answer) -> ReachabilityReason?
     /// Whether two answers are equal in what counts as a change: the second one is not delivered then.
     func areSame(_ one: Answer, _ other: Answer) -> Bool
-    /// Adds the targets that the answer needs to a batch.
-    func plan(_ batch: inout EvaluationBatch)
-    /// Answers from a batch that was run.
-    ///
-    /// - Parameters:
-    ///   - batch: The batch.
-    ///   - entries: What ``plan(_:)`` added to it.
-    /// - Returns: The answer.
-    /// - Throws: `ReachabilityError` if the query could not be answered.
-    func answer(from batch: inout EvaluationBatch, _ entries: Range<Int>) throws(ReachabilityError) -> Answer
+    /// Evaluates the query: a function of what is known alone.
+    func value(_ known: inout Known) throws(Interruption) -> Answer
 }
 
 extension MonitorQuery {
@@ -56,13 +48,10 @@ struct EventQuery: MonitorQuery {
 
     func areSame(_ one: NetworkEvent, _ other: NetworkEvent) -> Bool { false }
 
-    func plan(_ batch: inout EvaluationBatch) {}
-
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> NetworkEvent {
-        preconditionFailure("events are not evaluated")
+    func value(_ known: inout Known) throws(Interruption) -> NetworkEvent {
+        throw .failed(
+            ReachabilityError(
+                .systemFailure, operation: "evaluate events", message: "events come of themselves"))
     }
 }
 
@@ -124,10 +113,8 @@ final class QueryKind<Value: Sendable>: Sendable {
     let reason: @Sendable (Query, Value) -> ReachabilityReason?
     /// Whether two answers are equal in what counts as a change.
     let areSame: @Sendable (Query, Value, Value) -> Bool
-    /// Adds the targets that the answer needs to a batch.
-    let plan: @Sendable (Query, inout EvaluationBatch) -> Void
-    /// Answers from a batch that was run, with what ``plan`` added to it.
-    let answer: @Sendable (Query, inout EvaluationBatch, Range<Int>) throws(ReachabilityError) -> Value
+    /// Evaluates a query.
+    let value: @Sendable (Query, inout Known) throws(Interruption) -> Value
     /// Makes a value of an event; `nil` for queries that are evaluated.
     let event: (@Sendable (NetworkEvent) -> Value)?
 
@@ -142,10 +129,7 @@ final class QueryKind<Value: Sendable>: Sendable {
         sentence = { query($0).sentence(on: $1) }
         reason = { query($0).reason($1) }
         areSame = { query($0).areSame($1, $2) }
-        plan = { query($0).plan(&$1) }
-        answer = { (object, batch, entries) throws(ReachabilityError) in
-            try query(object).answer(from: &batch, entries)
-        }
+        value = { (object, known) throws(Interruption) in try query(object).value(&known) }
     }
 
     /// Creates the kind of queries whose values have an index.
@@ -155,10 +139,7 @@ final class QueryKind<Value: Sendable>: Sendable {
         sentence = { kind.sentence($0, $1?.map(\.value)) }
         reason = { kind.reason($0, $1.value) }
         areSame = { kind.areSame($0, $1.value, $2.value) }
-        plan = kind.plan
-        answer = { (object, batch, entries) throws(ReachabilityError) in
-            (index, try kind.answer(object, &batch, entries))
-        }
+        value = { (object, known) throws(Interruption) in (index, try kind.value(object, &known)) }
         if let event = kind.event { self.event = { (index, event($0)) } } else { event = nil }
     }
 }
@@ -194,15 +175,8 @@ struct FlagsQuery: MonitorQuery {
 
     func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
 
-    func plan(_ batch: inout EvaluationBatch) {
-        batch.add(target.target, target.options, .flags)
-    }
-
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> ReachabilityFlags {
-        try batch.flags(entries.lowerBound)
+    func value(_ known: inout Known) throws(Interruption) -> ReachabilityFlags {
+        try known.flags(of: target.target, target.options)
     }
 }
 
@@ -226,15 +200,8 @@ struct ReportQuery: MonitorQuery {
         one.isSame(as: other, changes)
     }
 
-    func plan(_ batch: inout EvaluationBatch) {
-        batch.add(target.target, target.options, detail.evaluation)
-    }
-
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> ReachabilityReport {
-        try batch.report(entries.lowerBound, on: target.target, target.options)
+    func value(_ known: inout Known) throws(Interruption) -> ReachabilityReport {
+        try known.report(on: target.target, target.options, detail.evaluation)
     }
 }
 

@@ -38,14 +38,9 @@ final class Observation: Sendable {
         self.index = index
     }
 
-    /// Adds what has to be asked to a batch.
-    func plan(_ batch: inout EvaluationBatch) { steps.plan(object, &batch) }
-
-    /// Answers the query from a batch that was run, and offers the result: see ``EvaluationSteps/evaluate``.
-    func evaluate(_ batch: inout EvaluationBatch, _ entries: Range<Int>, _ onlyChanges: Bool)
-        -> EvaluationOutcome
-    {
-        steps.evaluate(object, sink, index, &batch, entries, onlyChanges)
+    /// Evaluates the query, and offers the result: see ``EvaluationSteps/evaluate``.
+    func evaluate(_ known: inout Known, _ onlyChanges: Bool) throws(Interruption) -> EvaluationOutcome {
+        try steps.evaluate(object, sink, index, &known, onlyChanges)
     }
 
     // What the sink does, for this query.
@@ -71,11 +66,9 @@ final class QueryEvaluation<Value: Sendable>: Sendable {
             unsafeDowncast(sink, to: ObservationSink<Value>.self)
         }
         steps = EvaluationSteps(
-            plan: kind.plan,
-            evaluate: { (object, sink, index, batch, entries, onlyChanges) in
-                let result = Result { () throws(ReachabilityError) in
-                    try kind.answer(object, &batch, entries)
-                }
+            evaluate: { (object, sink, index, known, onlyChanges) throws(Interruption) in
+                let result = known.attempt { (known) throws(Interruption) in try kind.value(object, &known) }
+                guard let result else { throw .missing }
                 return typed(sink).take(result, index, onlyChanges)
             },
             deliver: { typed($0).deliver() })
@@ -86,28 +79,24 @@ final class QueryEvaluation<Value: Sendable>: Sendable {
 final class EvaluationSteps: Sendable {
     typealias Query = any AnyObject & Sendable
 
-    /// Adds the targets that the answer needs to a batch.
-    let plan: @Sendable (Query, inout EvaluationBatch) -> Void
-    /// Answers a query from a batch that was run, and offers the result to the sink of an observation.
+    /// Evaluates a query, and offers the result to the sink of an observation.
     ///
     /// The last parameter is whether an answer that equals the last one is dropped. A name whose resolver cannot run
     /// needs that: the answer about the addresses from before does not end that failure.
     let evaluate:
         @Sendable (
-            Query, _ sink: any ResultSink, _ index: Int, inout EvaluationBatch, Range<Int>, Bool
-        ) -> EvaluationOutcome
+            Query, _ sink: any ResultSink, _ index: Int, inout Known, Bool
+        ) throws(Interruption) -> EvaluationOutcome
     /// Calls a handler that is to be called on the monitor's thread with what is due.
     let deliver: @Sendable (any ResultSink) -> Void
 
     init(
-        plan: @escaping @Sendable (Query, inout EvaluationBatch) -> Void,
         evaluate:
             @escaping @Sendable (
-                Query, any ResultSink, Int, inout EvaluationBatch, Range<Int>, Bool
-            ) -> EvaluationOutcome,
+                Query, any ResultSink, Int, inout Known, Bool
+            ) throws(Interruption) -> EvaluationOutcome,
         deliver: @escaping @Sendable (any ResultSink) -> Void
     ) {
-        self.plan = plan
         self.evaluate = evaluate
         self.deliver = deliver
     }

@@ -23,64 +23,18 @@ struct AddressOrdering: ~Copyable {
     ) throws(ReachabilityError) -> [OrderedAddress] {
         let addresses = addresses.filter { options.admits($0.unmapped.family) }
         destinations.reserveCapacity(addresses.count)
-        found.reserveCapacity(addresses.count)
-        try facts.evaluate(addresses) { address, batch in
-            batch.add(.address(address), options, .source)
-        } take: { (address, batch, targets) throws(ReachabilityError) in
-            let evaluation = try batch.evaluation(targets.lowerBound)
-            let destination = try destination(address.unmapped, evaluation, &batch)
+        let found = facts.values(of: addresses) { [options, policy] (address, known) throws(Interruption) in
+            try Destination(address, options, policy, &known)
+        }
+        for result in found {
+            let destination = try result.get()
             destinations.append(destination.facts)
-            found.append(OrderedAddress(address, from: destination.source, evaluation))
+            self.found.append(destination.ordered)
         }
         let order = DestinationFacts.order(destinations)
         let reachable = order.prefix { destinations[$0].isReachable }
         let tried = interleaved ? interleave(reachable) : Array(reachable)
         return list(tried + order.dropFirst(reachable.count), positions: order)
-    }
-
-    /// The facts about an address, and its source address; `nil` if it is unknown.
-    private func destination(
-        _ address: IPAddress,
-        _ evaluation: Evaluation,
-        _ batch: inout EvaluationBatch
-    ) throws(ReachabilityError) -> (facts: DestinationFacts, source: IPAddress?) {
-        let source = evaluation.sourceAddress
-        guard evaluation.flags.isNetworkReachable else { return (DestinationFacts(address, policy), source) }
-        let link = evaluation.facts?.link
-        if let source { return (try facts(address, source, link, &batch), source) }
-        // The table of a recorded or simulated network has no choice of the kernel.
-        let sources = try candidates(for: evaluation)
-        guard let first = sources.first else {
-            return (DestinationFacts(address, from: nil, nil, through: link, policy), nil)
-        }
-        let known = try facts(address, first, link, &batch)
-        for source in sources.dropFirst() where try facts(address, source, link, &batch) != known {
-            throw ReachabilityError(
-                .undecided,
-                operation: "order addresses",
-                message: "the kernel can select \(first) or \(source) as the source for \(address)"
-            )
-        }
-        return (known, sources.count == 1 ? first : nil)
-    }
-
-    private func facts(
-        _ address: IPAddress,
-        _ source: IPAddress,
-        _ link: Link?,
-        _ batch: inout EvaluationBatch
-    ) throws(ReachabilityError) -> DestinationFacts {
-        // All of 127.0.0.0/8 is this host's.
-        let own = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
-        let owners = try batch.host.addresses().filter { $0.address.withoutZone == own }
-        let owner = owners.first { $0.interfaceIndex == link?.index } ?? owners.first
-        return DestinationFacts(address, from: source, owner, through: link, policy)
-    }
-
-    /// The source addresses that the kernel can select for the packets of an evaluation.
-    private func candidates(for evaluation: Evaluation) throws(ReachabilityError) -> [IPAddress] {
-        guard let query = evaluation.query, let answer = evaluation.answer else { return [] }
-        return try facts.routing.sourceAddresses(for: query, after: answer)
     }
 
     /// The addresses so that the families alternate, beginning with that of the first.
@@ -116,6 +70,68 @@ struct AddressOrdering: ~Copyable {
                 : destinations[previous].decision(against: destinations[index])?.rule ?? other
         }
         return list
+    }
+}
+
+/// What is found out about one of the addresses.
+private struct Destination {
+    let facts: DestinationFacts
+    let ordered: OrderedAddress
+
+    init(
+        _ address: IPAddress,
+        _ options: ReachabilityOptions,
+        _ policy: AddressPolicy,
+        _ known: inout Known
+    ) throws(Interruption) {
+        let evaluation = try known.evaluation(of: .address(address), options, .source)
+        var source = evaluation.sourceAddress
+        if !evaluation.flags.isNetworkReachable {
+            facts = DestinationFacts(address.unmapped, policy)
+        } else if let source {
+            facts = try Self.facts(address.unmapped, from: source, evaluation, policy, &known)
+        } else {
+            // The table of a recorded or simulated network has no choice of the kernel.
+            let sources = try Self.candidates(for: evaluation, &known)
+            facts = try Self.facts(address.unmapped, from: sources.first, evaluation, policy, &known)
+            for other in sources.dropFirst()
+            where try Self.facts(address.unmapped, from: other, evaluation, policy, &known) != facts {
+                throw .failed(
+                    ReachabilityError(
+                        .undecided,
+                        operation: "order addresses",
+                        message:
+                            "the kernel can select \(sources[0]) or \(other) as the source for \(address)"
+                    ))
+            }
+            if sources.count == 1 { source = sources[0] }
+        }
+        ordered = OrderedAddress(address, from: source, evaluation)
+    }
+
+    private static func facts(
+        _ address: IPAddress,
+        from source: IPAddress?,
+        _ evaluation: Evaluation,
+        _ policy: AddressPolicy,
+        _ known: inout Known
+    ) throws(Interruption) -> DestinationFacts {
+        let link = evaluation.facts?.link
+        guard let source else { return DestinationFacts(address, from: nil, nil, through: link, policy) }
+        // All of 127.0.0.0/8 is this host's.
+        let own = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
+        let owners = try known.host.addresses.get().filter { $0.address.withoutZone == own }
+        let owner = owners.first { $0.interfaceIndex == link?.index } ?? owners.first
+        return DestinationFacts(address, from: source, owner, through: link, policy)
+    }
+
+    /// The source addresses that the kernel can select for the packets of an evaluation.
+    private static func candidates(
+        for evaluation: Evaluation,
+        _ known: inout Known
+    ) throws(Interruption) -> [IPAddress] {
+        guard let query = evaluation.query, let answer = evaluation.answer else { return [] }
+        return try known.host.sources.get(KnownHost.SourceQuery(packet: query, answer: answer))
     }
 }
 

@@ -233,14 +233,12 @@ extension NetworkIdentity: CustomStringConvertible {
 }
 
 extension NetworkIdentity {
-    /// Asks by what the network of a path is recognised; `nil` if nothing is known.
-    ///
-    /// - Throws: `ReachabilityError` if the kernel's neighbours or wireless interfaces cannot be listed.
-    init?(of path: NetworkPath, _ routing: any RoutingSource) throws(ReachabilityError) {
-        guard let neighbours = try routing.hardwareAddresses() else { return nil }
+    /// By what the network of a path is recognised; `nil` if nothing is known.
+    init?(of path: NetworkPath, _ known: inout Known) throws(Interruption) {
+        guard let neighbours = try known.host.hardwareAddresses.get() else { return nil }
         var ssid: [UInt8]?
         for interface in path.usedInterfaces where interface.type == .wifi && ssid == nil {
-            ssid = try routing.ssid(ofInterface: interface.index)
+            ssid = try known.host.ssids.get(interface.index)
         }
         self.init(ssid: ssid, gateways: path.usedGateways.compactMap { neighbours[$0] })
     }

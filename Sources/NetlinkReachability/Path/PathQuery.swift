@@ -49,13 +49,8 @@ struct IdentityQuery: MonitorQuery {
 
     func areSame(_ one: NetworkIdentity?, _ other: NetworkIdentity?) -> Bool { one == other }
 
-    func plan(_ batch: inout EvaluationBatch) { query.plan(&batch) }
-
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> NetworkIdentity? {
-        try query.answer(from: &batch, entries).identity
+    func value(_ known: inout Known) throws(Interruption) -> NetworkIdentity? {
+        try query.value(&known).identity
     }
 }
 
@@ -78,88 +73,24 @@ extension PathQuery {
         var rank: Int { exits.first?.flags.rank ?? 0 }
     }
 
-    /// A query about the default path through one interface.
-    private typealias BoundQuery = (link: Link, candidate: Candidate)
+    /// A packet of the default path that is bound to one interface.
+    private typealias BoundPacket = (link: Link, packet: Packet)
 
-    // MARK: Plan
-
-    /// Adds the queries to a batch: the default path of each family, then that of each interface in each family, then
-    /// the name servers.
-    func plan(_ batch: inout EvaluationBatch) {
-        let first = batch.count
-        for family in IPAddress.Family.allCases {
-            batch.add(Candidate.defaultPath(family), from: options.localAddress, options, .full)
-        }
-        for family in IPAddress.Family.allCases.indices {
-            for bound in boundQueries(of: family, first, batch) {
-                var query = RouteQuery(
-                    destination: bound.candidate.destination, outputInterface: bound.link.index)
-                options.apply(to: &query)
-                query.source = options.localAddress?.withoutZone
-                query.wantsEntry = true
-                batch.add(
-                    bound.candidate, query, boundTo: bound.link.name, infersCarriers: restrictsTypes)
+    /// Finds the path: the default path of each family, that of each interface in each family, and the name servers.
+    func value(_ known: inout Known) throws(Interruption) -> NetworkPath {
+        let links = try known.host.links.get()
+        let interfaces = candidates(links)
+        let found: Result<[FamilyPath], ReachabilityError>? = known.attempt { (known) throws(Interruption) in
+            try known.values(of: IPAddress.Family.allCases) { (family, known) throws(Interruption) in
+                try path(family, through: interfaces, &known)
             }
         }
-        guard (first..<batch.count).contains(where: { batch.lookup($0) != nil }), hasInterface(batch.host)
-        else {
-            return
+        let hasInterface = boundInterface == nil || !interfaces.isEmpty
+        let nameservers = known.attempt { (known) throws(Interruption) in
+            try findNameservers(hasInterface: hasInterface, &known)
         }
-        // The resolver's sockets are unbound sockets of the same user.
-        var resolver = ReachabilityOptions()
-        resolver.user = options.user
-        for address in batch.host.nameservers() ?? [] { batch.add(.address(address), resolver, .flags) }
-    }
-
-    /// The queries for sockets that are bound to an interface, in one of the families.
-    private func boundQueries(
-        of family: Int,
-        _ first: Int,
-        _ batch: borrowing EvaluationBatch
-    ) -> [BoundQuery] {
-        // Without a lookup, the socket uses another family.
-        guard batch.lookup(first + family) != nil else { return [] }
-        let candidates = Candidate.defaultPath(IPAddress.Family.allCases[family])
-        return links(batch.host).flatMap { link in candidates.map { (link, $0) } }
-    }
-
-    /// The interfaces through which the default path can lead.
-    private func links(_ host: HostListing) -> [Link] {
-        candidates(host).filter(\.canLeadOut).sorted { $0.index < $1.index }
-    }
-
-    /// Whether the interface that the socket is bound to exists, if it is bound to one.
-    private func hasInterface(_ host: HostListing) -> Bool {
-        boundInterface == nil || !candidates(host).isEmpty
-    }
-
-    private var boundInterface: InterfaceReference? {
-        InterfaceReference(of: .anyV4, from: options.localAddress, options)
-    }
-
-    /// The interfaces of the socket: a socket that is bound to one has no other.
-    private func candidates(_ host: HostListing) -> [Link] {
-        // If the interfaces cannot be listed, `answer` says so.
-        let links = (try? host.links()) ?? []
-        guard let bound = boundInterface else { return links }
-        let named = links.filter { $0.name == bound.name }
-        return named.isEmpty ? links.filter { $0.index == bound.index } : named
-    }
-
-    // MARK: Judge
-
-    func answer(
-        from batch: inout EvaluationBatch,
-        _ entries: Range<Int>
-    ) throws(ReachabilityError) -> NetworkPath {
-        _ = try batch.host.links()
-        var paths: [FamilyPath] = []
-        var next = entries.lowerBound + IPAddress.Family.allCases.count
-        for family in IPAddress.Family.allCases.indices {
-            let bound = boundQueries(of: family, entries.lowerBound, batch)
-            paths.append(try path(entries.lowerBound + family, bound, next, &batch))
-            next += bound.count
-        }
+        guard let found, let nameservers else { throw .missing }
+        let paths = try known.value(of: found)
         let rank = paths.map(\.rank).max() ?? 0
         // The first of the highest rank decides.
         let used = rank == 0 ? [] : paths.filter { $0.rank == rank }.flatMap(\.exits)
@@ -167,26 +98,28 @@ extension PathQuery {
         let others = paths.flatMap(\.bound).filter { admits($0.interface) }
         let exits = used + others.sorted(by: PathExit.isPreferred)
         let excluded = restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
-        var carriers: [TunnelCarrier] = []
-        for exit in used {
-            carriers += try batch.carriers(ofInterface: exit.interface.index, exit.packets)
-        }
-        let interfaces = used.map(\.interface).withoutRepeats()
-        let cost = metering.cost(of: interfaces + carriers.compactMap(\.interface))
-        var path = NetworkPath(
+        let carriers: [TunnelCarrier] = try known.values(of: used) { (exit, known) throws(Interruption) in
+            try known.carriers(ofInterface: exit.interface.index, (exit.packets, exit.table))
+        }.flatMap(\.self)
+        let usedInterfaces = used.map(\.interface).withoutRepeats()
+        let cost = metering.cost(of: usedInterfaces + carriers.compactMap(\.interface))
+        let servers = try known.value(of: nameservers)
+        var reachesNameserver: Bool?
+        if servers.addresses != nil { reachesNameserver = rank > 0 ? try servers.isReached.get() : false }
+        var result = NetworkPath(
             status: NetworkPath.Status(flags),
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
-            usedInterfaces: interfaces,
+            usedInterfaces: usedInterfaces,
             usedGateways: used.compactMap { exit in
                 exit.gateway.map {
                     Neighbour.Key(interfaceIndex: exit.interface.index, address: $0)
                 }
             },
             gateways: exits.compactMap(\.gateway).withoutRepeats(),
-            nameservers: batch.host.nameservers() ?? [],
+            nameservers: servers.addresses ?? [],
             supportsIPv4: rank > 0 && paths[0].rank == rank,
             supportsIPv6: rank > 0 && paths[1].rank == rank,
-            reachesNameserver: try reachesNameserver(next..<entries.upperBound, &batch, isUsable: rank > 0),
+            reachesNameserver: reachesNameserver,
             isExpensive: cost.contains(.expensive),
             isConstrained: cost.contains(.constrained),
             carriers: carriers.withoutRepeats(),
@@ -194,10 +127,35 @@ extension PathQuery {
             reason: used.first?.reason ?? excluded ?? unsatisfied(paths)
         )
         if identifies {
-            batch.noteNeighbours(path.usedGateways.map(\.address), of: entries.lowerBound)
-            path.identity = try NetworkIdentity(of: path, batch.host.facts.routing)
+            for gateway in result.usedGateways { known.note(address: gateway.address) }
+            result.identity = try NetworkIdentity(of: result, &known)
         }
-        return path
+        return result
+    }
+
+    private var boundInterface: InterfaceReference? {
+        InterfaceReference(of: .anyV4, from: options.localAddress, options)
+    }
+
+    /// The interfaces of the socket: a socket that is bound to one has no other.
+    private func candidates(_ links: [Link]) -> [Link] {
+        guard let bound = boundInterface else { return links }
+        let named = links.filter { $0.name == bound.name }
+        return named.isEmpty ? links.filter { $0.index == bound.index } : named
+    }
+
+    /// The packets of one family that are bound to an interface through which the default path can lead.
+    private func boundPackets(_ family: IPAddress.Family, through links: [Link]) -> [BoundPacket] {
+        let candidates = Candidate.defaultPath(family)
+        return links.filter(\.canLeadOut).sorted { $0.index < $1.index }.flatMap { link in
+            candidates.map { candidate in
+                var query = RouteQuery(destination: candidate.destination, outputInterface: link.index)
+                options.apply(to: &query)
+                query.source = options.localAddress?.withoutZone
+                query.wantsEntry = true
+                return (link, Packet(candidate, .full, query, boundTo: link.name))
+            }
+        }
     }
 
     /// The reason of the family that has a default route, else of the first that the socket uses.
@@ -213,24 +171,34 @@ extension PathQuery {
     /// The path that packets of one family take: the kernel's choice, or if the query excludes that, the best exit
     /// that it admits.
     private func path(
-        _ entry: Int,
-        _ queries: [BoundQuery],
-        _ first: Int,
-        _ batch: inout EvaluationBatch
-    ) throws(ReachabilityError) -> FamilyPath {
-        let evaluation = try batch.evaluation(entry)
-        var bound: [PathExit] = []
-        // Queries accept foreign IPv6 sources silently.
-        let isBound = evaluation.kind != .notOwnAddress
-        for (offset, query) in queries.enumerated() where isBound {
-            // Packets of a socket that is bound to a VRF leave through one of its ports.
-            bound += try batch.exits(batch.evaluation(first + offset)).filter {
-                $0.interface.index == query.link.index
+        _ family: IPAddress.Family,
+        through links: [Link],
+        _ known: inout Known
+    ) throws(Interruption) -> FamilyPath {
+        let unbound = known.attempt { (known) throws(Interruption) in
+            try known.evaluation(
+                of: Candidate.defaultPath(family), from: options.localAddress, options, .full)
+        }
+        // A socket that is bound to an address of the other family uses that one.
+        let isUsed =
+            options.admits(family) && (options.localAddress?.family ?? family) == family
+        let packets = isUsed ? boundPackets(family, through: links) : []
+        let exits: Result<[[PathExit]], ReachabilityError>? = known.attempt { (known) throws(Interruption) in
+            try known.values(of: packets) { (bound, known) throws(Interruption) in
+                // Packets of a socket that is bound to a VRF leave through one of its ports.
+                try known.exits(try known.evaluation(of: bound.packet)).filter {
+                    $0.interface.index == bound.link.index
+                }
             }
         }
+        guard let unbound, let exits else { throw .missing }
+        let evaluation = try known.value(of: unbound)
+        var bound: [PathExit] = []
+        // Queries accept foreign IPv6 sources silently.
+        if evaluation.kind != .notOwnAddress { bound = try known.value(of: exits).flatMap(\.self) }
         var chosen: [PathExit] = []
         // A host that sends one half of the address space elsewhere uses the exits of both halves.
-        for half in evaluation.all where half.rank == evaluation.rank { chosen += try batch.exits(half) }
+        for half in evaluation.all where half.rank == evaluation.rank { chosen += try known.exits(half) }
         chosen = chosen.filter { admits($0.interface) }
         let best = bound.filter { admits($0.interface) }.min(by: PathExit.isPreferred)
         var path = FamilyPath(evaluation: evaluation, bound: bound, exits: chosen)
@@ -238,16 +206,27 @@ extension PathQuery {
         return path
     }
 
-    /// Whether the resolver can send to a name server; `nil` if no name servers are known.
-    private func reachesNameserver(
-        _ entries: Range<Int>,
-        _ batch: inout EvaluationBatch,
-        isUsable: Bool
-    ) throws(ReachabilityError) -> Bool? {
-        guard batch.host.nameservers() != nil else { return nil }
-        guard isUsable else { return false }
-        for entry in entries where try batch.flags(entry).rank > 0 { return true }
-        return false
+    /// The name servers, `nil` if none are known; and whether the resolver can send to one.
+    private func findNameservers(
+        hasInterface: Bool,
+        _ known: inout Known
+    ) throws(Interruption) -> (addresses: [IPAddress]?, isReached: Result<Bool, Interruption>) {
+        let addresses = try known.host.nameservers.get()
+        guard hasInterface else { return (addresses, .success(false)) }
+        // The resolver's sockets are unbound sockets of the same user.
+        var resolver = ReachabilityOptions()
+        resolver.user = options.user
+        let flags = try known.all(addresses ?? []) { (address, known) throws(Interruption) in
+            try known.flags(of: .address(address), resolver)
+        }
+        for result in flags {
+            switch result {
+            case .success(let flags) where flags.rank > 0: return (addresses, .success(true))
+            case .success: continue
+            case .failure(let error): return (addresses, .failure(.failed(error)))
+            }
+        }
+        return (addresses, .success(false))
     }
 }
 
@@ -273,6 +252,8 @@ struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface
     /// Packets that take it, which stand for others.
     var packets: InnerPackets
+    /// The routing table that leads them there; `nil` where that is not known.
+    var table: UInt32?
     /// The gateway; a link-local one has the interface as its zone.
     var gateway: IPAddress?
     /// The metric of the default route.
@@ -289,9 +270,9 @@ extension PathExit {
     }
 }
 
-extension EvaluationBatch {
+extension Known {
     /// The nexthops that packets can take: those of the highest rank, the one that decided first.
-    mutating func exits(_ evaluation: Evaluation) throws(ReachabilityError) -> [PathExit] {
+    mutating func exits(_ evaluation: Evaluation) throws(Interruption) -> [PathExit] {
         guard evaluation.rank > 0, let candidate = evaluation.candidate, let query = evaluation.query,
             let route = evaluation.answer?.entry, evaluation.facts != nil
         else { return [] }
@@ -301,10 +282,9 @@ extension EvaluationBatch {
         for nexthop in nexthops where nexthop != evaluation.nexthop {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
             var other = evaluation
-            let facts = try facts(aboutInterface: nexthop.interfaceIndex, .full)
-            let traits = traits(ofInterface: nexthop.interfaceIndex, InnerPackets(query, .full))
+            let traits = try traits(ofInterface: nexthop.interfaceIndex, InnerPackets(query, .full))
             other.judgement = ReachabilityRules.judge(single, of: candidate, query) { _ in traits }
-            other.facts = facts
+            other.facts = try interfaces.facts(aboutInterface: nexthop.interfaceIndex, .full)
             if other.rank == evaluation.rank { others.append(other) }
         }
         others.sort { ($0.facts?.index ?? 0) < ($1.facts?.index ?? 0) }
@@ -319,6 +299,7 @@ extension PathExit {
         else { return nil }
         interface = NetworkInterface(facts)
         self.packets = packets
+        table = evaluation.enteredTable
         gateway = nexthop.gateway
         if let address = nexthop.gateway, address.needsZone {
             let index = ZoneIdentifier(index: facts.link.index)

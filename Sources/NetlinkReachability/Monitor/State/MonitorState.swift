@@ -303,7 +303,7 @@ extension MonitorState {
     private mutating func evaluate(_ pending: Pending) {
         // Also checks observations that are already due, unless there are many: a removed route is often checked again
         // during the next burst.
-        let first = pass.count <= EvaluationBatch.limit ? 0 : pass.count
+        let first = pass.count <= NetworkFacts.batchLimit ? 0 : pass.count
         if !pending.ids.isEmpty { pass.append(contentsOf: pending.ids) }
         pending.prefixes.each { prefix in
             index.forEach(in: prefix) { pass.append($0) }
@@ -328,7 +328,7 @@ extension MonitorState {
     /// Moves the next observations to evaluate to ``chunk``.
     private mutating func takeChunk() {
         if !chunk.isEmpty { chunk.removeAll(keepingCapacity: true) }
-        while chunk.count < EvaluationBatch.limit, let id = pass.popLast() {
+        while chunk.count < NetworkFacts.batchLimit, let id = pass.popLast() {
             guard records[id] != nil, !names.isUnresolved(id) else { continue }
             chunk.append(id)
         }
@@ -344,7 +344,7 @@ struct QueryInputs: OptionSet, Sendable {
 
     /// Which name servers are configured.
     static let nameservers = QueryInputs(rawValue: 1)
-    /// The hardware addresses of neighbours, as ``EvaluationBatch/noteNeighbours(_:of:)`` has them.
+    /// The hardware addresses of neighbours, as ``Known/note(address:)`` has them.
     static let neighbours = QueryInputs(rawValue: 2)
 }
 

@@ -18,6 +18,8 @@ private final class BatchRecorder: RoutingSource {
     let interfaces = Locked(0)
     /// The errno of every query from now on; 0 for none.
     let failure = Locked<Int32>(0)
+    /// Whether the facts about the interface come with the answers, as those of a kernel do.
+    let bringsFacts = Locked(false)
     /// The number of an address whose queries time out; `nil` for none.
     let late = Locked<UInt64?>(nil)
 
@@ -27,8 +29,11 @@ private final class BatchRecorder: RoutingSource {
         lookups.answer(from: first) { (query) throws(ReachabilityError) in
             try answer(query.destination.low)
         }
-        return []
+        return bringsFacts.withLock(\.self) ? [InterfaceReading(Self.interface, .full)] : []
     }
+
+    private static let interface = InterfaceFacts(
+        link: Link(index: 2, name: "eth0", flags: [.up, .lowerUp]))
 
     private func answer(_ number: UInt64) throws(ReachabilityError) -> RouteAnswer {
         let isLate = number == late.withLock(\.self)
@@ -42,7 +47,7 @@ private final class BatchRecorder: RoutingSource {
 
     func facts(aboutInterface index: UInt32, detail: QueryDetail) -> InterfaceFacts? {
         interfaces.withLock { $0 += 1 }
-        return InterfaceFacts(link: Link(index: index, name: "eth0", flags: [.up, .lowerUp]))
+        return Self.interface
     }
 
     func links() -> [Link] { [] }
@@ -94,7 +99,7 @@ struct MonitorBatchTests {
         feeds.notify([.rule])
         await source.monitor.settle()
         let batches = routing.batches.withLock { $0 }
-        #expect(batches.allSatisfy { Set($0).count <= EvaluationBatch.limit })
+        #expect(batches.allSatisfy { Set($0).count <= NetworkFacts.batchLimit })
         #expect(batches.count < 10)
         #expect(Set(batches.joined()).count == 600)
         let expected: [ReachabilityFlags?] = (10..<610).map {
@@ -110,7 +115,7 @@ struct MonitorBatchTests {
         routing.failure.withLock { $0 = ETIMEDOUT }
         feeds.notify([.rule])
         await source.monitor.settle()
-        #expect(routing.batches.withLock { $0.map { Set($0).count } } == [EvaluationBatch.limit])
+        #expect(routing.batches.withLock { $0.map { Set($0).count } } == [NetworkFacts.batchLimit])
         observation.cancel()
     }
 
@@ -119,6 +124,7 @@ struct MonitorBatchTests {
     {
         let source = source()
         let observation = try await observation(source)
+        routing.bringsFacts.withLock { $0 = true }
         routing.late.withLock { $0 = 0x0a00_0100 }
         feeds.notify([.rule])
         await source.monitor.settle()
@@ -138,48 +144,35 @@ struct MonitorBatchTests {
     }
 
     @Test func `a target without a candidate does not move the others of its batch`() throws {
-        var batch = EvaluationBatch(facts)
-        batch.add(.address(Self.address(2)), ReachabilityOptions(), .flags)
-        batch.resolution = .failure(ReachabilityError(operation: "resolve a name", number: 24))
-        batch.add(try .host("example.com"), ReachabilityOptions(), .flags)
-        for number in [3, 4] { batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
-        batch.run()
-        #expect(batch.count == 4)
-        #expect(throws: ReachabilityError.self) { try batch.flags(1) }
+        let failure = ReachabilityError(operation: "resolve a name", number: 24)
+        let batch = EvaluatedTargets(
+            facts,
+            [
+                (.address(Self.address(2)), .flags), (try .host("example.com"), .flags),
+                (.address(Self.address(3)), .flags), (.address(Self.address(4)), .flags),
+            ],
+            resolution: { $0 == 1 ? .failure(failure) : nil })
+        #expect(throws: failure) { try batch.flags(1) }
         #expect(try [0, 2, 3].map { try batch.flags($0).isEmpty } == [false, true, false])
-        #expect(batch.dependencies(of: 1..<2).addresses.all == [])
-        #expect(batch.dependencies(of: 3..<4).addresses.all == [Self.address(4)])
+        #expect(batch.addresses(1) == [])
+        #expect(batch.addresses(3) == [Self.address(4)])
     }
 
     @Test func `a batch fetches the facts about an interface once`() throws {
-        var batch = EvaluationBatch(facts)
-        for number in [2, 4, 6, 8] {
-            batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags)
-        }
-        batch.run()
-        for index in 0..<batch.count {
-            #expect(try batch.evaluation(index).flags == [.reachable, .isDirect])
-        }
+        let batch = EvaluatedTargets(facts, flagsOf: [2, 4, 6, 8].map(Self.address))
+        for index in 0..<4 { #expect(try batch.flags(index) == [.reachable, .isDirect]) }
         #expect(routing.interfaces.withLock { $0 } == 1)
     }
 
     @Test func `each target of a batch depends on its own addresses and lifetimes`() throws {
-        var batch = EvaluationBatch(facts)
-        for number in [2, 3, 8] { batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
-        batch.run()
-        #expect(batch.dependencies(of: 0..<1).addresses.all == [Self.address(2)])
-        #expect(batch.dependencies(of: 0..<1).lifetime == 2)
-        #expect(batch.dependencies(of: 1..<2).lifetime == nil)
-        let all = batch.dependencies(of: 0..<3)
-        #expect(Set(all.addresses.all) == Set([2, 3, 8].map(Self.address)))
-        #expect(all.lifetime == 2)
+        let batch = EvaluatedTargets(facts, flagsOf: [2, 3, 8].map(Self.address))
+        #expect((0..<3).map(batch.addresses) == [2, 3, 8].map { [Self.address($0)] })
+        #expect(batch.dependencies.map(\.lifetime) == [2, nil, 8])
     }
 
     @Test func `a query that fails does not fail the others of its batch`() throws {
-        var batch = EvaluationBatch(facts)
-        for number in [5, 2] { batch.add(.address(Self.address(number)), ReachabilityOptions(), .flags) }
-        batch.run()
-        #expect(throws: ReachabilityError.self) { try batch.evaluation(0) }
-        #expect(try batch.evaluation(1).flags == [.reachable, .isDirect])
+        let batch = EvaluatedTargets(facts, flagsOf: [5, 2].map(Self.address))
+        #expect(throws: ReachabilityError.self) { try batch.flags(0) }
+        #expect(try batch.flags(1) == [.reachable, .isDirect])
     }
 }

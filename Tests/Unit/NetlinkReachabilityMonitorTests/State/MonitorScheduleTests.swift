@@ -270,11 +270,11 @@ struct MonitorScheduleTests {
 
     @Test func `a source that does not answer in time gets a pause`() {
         var driver = StateDriver()
-        for id in 1...UInt64(EvaluationBatch.limit * 2) { driver.state.insert(id, at: driver.now) }
+        for id in 1...UInt64(NetworkFacts.batchLimit * 2) { driver.state.insert(id, at: driver.now) }
         let ids = driver.state.advance(to: driver.now).evaluations
         #expect(!ids.isEmpty)
         driver.state.stall(ids, at: driver.now)
         #expect(driver.run(at: 999).isEmpty)
-        #expect(driver.run(at: 1_000).count == EvaluationBatch.limit * 2)
+        #expect(driver.run(at: 1_000).count == NetworkFacts.batchLimit * 2)
     }
 }

@@ -145,16 +145,16 @@ struct MonitorStateTests {
 
     @Test func `many observations are evaluated in chunks, and notifications are read in between`() {
         var driver = StateDriver()
-        for id in 1...UInt64(EvaluationBatch.limit * 3) { driver.state.insert(id, at: driver.now) }
-        #expect(driver.state.advance(to: driver.now).evaluations.count == EvaluationBatch.limit)
+        for id in 1...UInt64(NetworkFacts.batchLimit * 3) { driver.state.insert(id, at: driver.now) }
+        #expect(driver.state.advance(to: driver.now).evaluations.count == NetworkFacts.batchLimit)
         #expect(driver.state.deadline.map { $0 < driver.now } == true)
-        #expect(driver.run().count == EvaluationBatch.limit * 2)
+        #expect(driver.run().count == NetworkFacts.batchLimit * 2)
     }
 
     @Test func `a change during a long pass is evaluated before the rest of the pass`() throws {
         var driver = StateDriver()
         var targets: [UInt64: String] = [:]
-        for id in 1...UInt64(EvaluationBatch.limit * 4) { targets[id] = "10.0.\(id / 256).\(id % 256)" }
+        for id in 1...UInt64(NetworkFacts.batchLimit * 4) { targets[id] = "10.0.\(id / 256).\(id % 256)" }
         driver.watch(targets)
         driver.move(to: 1_000)
         driver.note(.rule)

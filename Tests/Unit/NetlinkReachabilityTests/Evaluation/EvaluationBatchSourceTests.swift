@@ -176,11 +176,11 @@ struct EvaluationBatchSourceTests {
         let network = network()
         #expect(
             try reachability(.pair(local: Self.local, remote: .anyV4), network).blockingFlags() == .reachable)
-        let own = RouteQuery(destination: Self.local)
         #expect(
             network.queries == [
-                own, RouteQuery(destination: lowerProbe, source: Self.local),
-                own, RouteQuery(destination: upperProbe, source: Self.local),
+                RouteQuery(destination: Self.local),
+                RouteQuery(destination: lowerProbe, source: Self.local),
+                RouteQuery(destination: upperProbe, source: Self.local),
             ]
         )
     }

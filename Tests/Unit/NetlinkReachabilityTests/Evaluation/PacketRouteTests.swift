@@ -10,7 +10,7 @@ import RoutingSimulation
 import Testing
 
 /// Where a socket gets another answer than a plain query.
-struct LookupBatchTests {
+struct PacketRouteTests {
     private static let group = IPAddress(239, 1, 2, 3)
     private static let remoteV6 = IPAddress(v6High: 0x2001_0db8_0009 << 16, low: 9)
     private static let one = IPAddress(v6High: 0x2001_0db8_0001 << 16, low: 1)

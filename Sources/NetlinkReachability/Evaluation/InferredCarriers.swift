@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// What carries a tunnel, for those who read it: where the kernel does not show it, it is inferred from the rules and
+// from the sockets of the host. No flag depends on it.
+extension Known {
+    /// The most marks that are tried for a tunnel.
+    private static let markLimit = 8
+    /// The most peers of sockets that are looked up for a tunnel.
+    private static let peerLimit = 256
+
+    /// Packets that enter a tunnel, and the routing table that leads them there; `nil` where that is not known.
+    typealias Entering = (packets: InnerPackets, table: UInt32?)
+
+    /// A carrier, and the outer packets that it takes; `nil` for one that is known without.
+    private typealias FoundCarrier = (carrier: TunnelCarrier, outer: Entering?)
+
+    /// What carries an interface that packets take, and what carries that, if those are tunnels.
+    mutating func carriers(
+        ofInterface index: UInt32,
+        _ entering: Entering
+    ) throws(Interruption) -> [TunnelCarrier] {
+        guard interfaces.haveTunnels else { return [] }
+        var found: [TunnelCarrier] = []
+        var next = [(index: index, entering: Optional(entering), depth: 0)]
+        var place = 0
+        while place < next.count {
+            let (index, entering, depth) = next[place]
+            place += 1
+            guard depth <= CarrierKey.depthLimit + 1,
+                let facts = try interfaces.facts(aboutInterface: index, .full),
+                facts.traits.contains(.isTunnel)
+            else { continue }
+            for (carrier, outer) in try carriers(of: facts, entering) {
+                found.append(carrier)
+                guard let index = carrier.interface?.index, !next.contains(where: { $0.index == index })
+                else { continue }
+                next.append((index, outer, depth + 1))
+            }
+        }
+        return found
+    }
+
+    private mutating func carriers(
+        of facts: InterfaceFacts,
+        _ entering: Entering?
+    ) throws(Interruption) -> [FoundCarrier] {
+        let tunnel = NetworkInterface(facts)
+        if let destination = entering?.packets.destination,
+            let exit = try exit(of: facts.link, to: destination), exit.ends == nil
+        {
+            var nothing = TunnelCarrier(tunnel, .endpoint)
+            nothing.reason = ReachabilityReason(
+                exit == .noPeer ? .noPeer : .noEndpoint, tunnel.name, other: "\(destination)")
+            return [(nothing, nil)]
+        }
+        var carriers: [FoundCarrier] = []
+        if let entering {
+            let outer = try outerPackets(of: facts.link, entering)
+            let states = try all(outer) { (outer, known) throws(Interruption) in
+                try known.state(of: outer.key, outer.packet)
+            }
+            for (outer, state) in zip(outer, states) {
+                switch try value(of: state) {
+                case .failed(let error)?: throw .failed(error)
+                case .evaluated(let carrier)?:
+                    // Those of both families, and of both halves of IPv4, can be one.
+                    for found in try describe(carrier, outer.key, tunnel)
+                    where !carriers.contains(where: { found.carrier.isSame(as: $0.carrier) }) {
+                        carriers.append(found)
+                    }
+                case .underEvaluation?, .unknown?, nil: continue
+                }
+            }
+        }
+        // The outer packets of other addresses can take another path: that of the best counts.
+        if let best = carriers.map(\.carrier.flags.rank).max(), carriers.allSatisfy({ !$0.carrier.isExact }) {
+            carriers.removeAll { $0.carrier.flags.rank < best }
+        }
+        if carriers.isEmpty, let ends = facts.link.ends, ends.link != 0, ends.remote == nil,
+            try !leadsElsewhere(facts.link, than: ends),
+            let lower = try interfaces.facts(aboutInterface: ends.link, .full)
+        {
+            var carrier = TunnelCarrier(tunnel, .link)
+            carrier.interface = NetworkInterface(lower)
+            let blocker = ReachabilityRules.blocker(lower.traits)
+            carrier.flags = blocker == nil ? .reachable : []
+            carrier.reason = ReachabilityReason(blocker ?? .onLink, lower.name)
+            carriers = [(carrier, nil)]
+        }
+        return carriers.isEmpty ? [(TunnelCarrier(tunnel, .unknown), nil)] : carriers
+    }
+
+    /// The outer packets of a tunnel: those that the kernel shows, or else those that are inferred.
+    private mutating func outerPackets(
+        of tunnel: Link,
+        _ entering: Entering
+    ) throws(Interruption) -> [(key: CarrierKey, packet: Packet)] {
+        if let exact = try exactCarrier(of: tunnel, entering.packets) { return [exact] }
+        guard tunnel.hidesEnds, let table = entering.table else { return [] }
+        guard let rules = host.rules.find() else { throw .missing }
+        func outer(
+            _ outer: CarrierKey.Outer,
+            to candidate: Candidate,
+            mark: UInt32
+        ) -> (key: CarrierKey, packet: Packet) {
+            let key = CarrierKey(
+                tunnel: tunnel.index, mark: entering.packets.mark, detail: .full, outer: outer)
+            var options = ReachabilityOptions()
+            options.mark = mark
+            var packet = Packet(candidate, from: nil, options, .full, boundTo: 0)
+            packet.packetMark = key.packetMark
+            return (key, packet)
+        }
+        let marks: [UInt32]
+        switch rules {
+        case .success(let rules): marks = rules.marks(pastTable: table, limit: Self.markLimit)
+        case .failure(let error) where error.code == .undecided: return []
+        case .failure(let error): throw .failed(error)
+        }
+        guard marks.isEmpty else {
+            return marks.flatMap { exempt in
+                IPAddress.Family.allCases.flatMap { Candidate.defaultPath($0) }.map {
+                    outer(.marked(exempt, $0.destination), to: $0, mark: exempt)
+                }
+            }
+        }
+        return try host.connectedPeers.get().prefix(Self.peerLimit).map {
+            outer(.toPeer($0), to: .address($0), mark: 0)
+        }
+    }
+
+    /// What the outer packets of a tunnel show of its carrier.
+    private mutating func describe(
+        _ carrier: Carrier,
+        _ key: CarrierKey,
+        _ tunnel: NetworkInterface
+    ) throws(Interruption) -> [FoundCarrier] {
+        let (outer, packet, route) = (carrier.evaluation, carrier.packet, carrier.route)
+        let evidence: TunnelCarrier.Evidence =
+            switch key.outer {
+            case .toRemote: .remote
+            case .toEndpoint: .endpoint
+            case .marked: .rule
+            case .toPeer: .hostRoute
+            }
+        var result = TunnelCarrier(tunnel, evidence)
+        result.mark = packet.query.mark
+        if evidence != .rule { result.remote = packet.candidate.destination }
+        (result.flags, result.reason) = (outer.flags, outer.reason)
+        let answer = outer.judgement.isOfOuter ? route.outer?.value.answer : outer.answer
+        let nexthops = answer?.type?.leavesHost == false ? [] : answer?.nexthops ?? []
+        var interfaces: [NetworkInterface] = []
+        for nexthop in nexthops {
+            let facts = try self.interfaces.facts(aboutInterface: nexthop.interfaceIndex, .full)
+            if let facts { interfaces.append(NetworkInterface(facts)) }
+        }
+        let entering: Entering = (packet.deciding(outer.judgement, route), answer?.entry?.table)
+        switch evidence {
+        case .rule where outer.answer?.type == .unicast, .hostRoute where outer.answer?.isHostRoute == true:
+            // What leads into the tunnel itself carries something else.
+            guard !interfaces.contains(tunnel) else { return [] }
+        case .remote, .endpoint:
+            // It leads nowhere, or to this host.
+            if interfaces.isEmpty { return [(result, entering)] }
+        default: return []
+        }
+        return interfaces.map { interface in
+            result.interface = interface
+            return (result, entering)
+        }
+    }
+}
+
+extension Link {
+    /// Whether the interface is a tunnel of this network namespace whose ends are not shown: what carries it can only
+    /// be inferred.
+    fileprivate var hidesEnds: Bool {
+        isTunnel && !lowerIsForeign && (ends?.link ?? 0) == 0 && ends?.remote == nil
+    }
+}
+
+extension [Rule] {
+    /// The marks whose packets rules keep out of a table, or send to another one: first those of rules that send all
+    /// other packets to the table.
+    func marks(pastTable table: UInt32, limit: Int) -> [UInt32] {
+        var excluded: [UInt32] = []
+        var sent: [UInt32] = []
+        for rule in self {
+            guard let mark = rule.mark, mark.mask != 0, case .lookup(let target) = rule.action else {
+                continue
+            }
+            let value = mark.value & mark.mask
+            if rule.isInverted {
+                if target == table, !excluded.contains(value) { excluded.append(value) }
+                // Those of the others come after them.
+                if excluded.count == limit { return excluded }
+            } else if value != 0, target != table, sent.count < 2 * limit, !sent.contains(value) {
+                // As many as the limit are left without the excluded ones.
+                sent.append(value)
+            }
+        }
+        return [UInt32]((excluded + sent.filter { !excluded.contains($0) }).prefix(limit))
+    }
+}
+
+extension TunnelCarrier {
+    /// Whether both are one interface for packets with one mark to one destination, as far as that is known.
+    fileprivate func isSame(as other: TunnelCarrier) -> Bool {
+        (interface, mark, remote) == (other.interface, other.mark, other.remote)
+            && flags.rank <= other.flags.rank
+    }
+}
+
+extension RouteAnswer {
+    /// Whether the entry is a route to one host that a program added.
+    fileprivate var isHostRoute: Bool {
+        guard let entry, entry.type == .unicast else { return false }
+        return entry.destination.length == entry.destination.address.family.bitWidth
+            && entry.origin != Route.kernelOrigin
+    }
+}

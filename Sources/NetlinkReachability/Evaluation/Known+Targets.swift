@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// A target becomes packets, whose evaluations become flags, an evaluation or a report.
+extension Known {
+    /// The packets of a target.
+    private struct Packets {
+        var packets: [Packet]
+        /// Why the target is not reachable, whatever becomes of the packets: there are none, or they stand for the
+        /// default path of a name without an address.
+        var reason: ReachabilityReason?
+    }
+
+    /// A packet that was evaluated.
+    ///
+    /// A structure, because the runtime copies tuples whose elements count references.
+    private struct Judged {
+        let place: Int
+        let route: PacketRoute
+        let judgement: Judgement
+    }
+
+    /// The flags of a target.
+    mutating func flags(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions
+    ) throws(Interruption) -> ReachabilityFlags {
+        // The common case needs no list of candidates.
+        if let packet = onlyPacket(of: target, options, .flags) {
+            return try packet.judgeAlone(try packet.route(&self), &self).flags
+        }
+        let packets = try packets(of: target, options, .flags)
+        return try best(packets, try judge(packets))?.judgement.flags ?? []
+    }
+
+    /// The evaluation of a target.
+    mutating func evaluation(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> Evaluation {
+        if detail != .full, let packet = onlyPacket(of: target, options, detail) {
+            return try evaluation(of: packet)
+        }
+        return try evaluation(of: try packets(of: target, options, detail))
+    }
+
+    /// The evaluation of one packet, which stands for one address.
+    mutating func evaluation(of packet: Packet) throws(Interruption) -> Evaluation {
+        let route = try packet.route(&self)
+        return try packet.evaluation(route, try packet.judgeAlone(route, &self), &self)
+    }
+
+    /// The evaluation of candidates, with that of each: the best one gives the result.
+    mutating func evaluation(
+        of candidates: [Candidate],
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> Evaluation {
+        try evaluation(of: packets(to: candidates, from: local, options, detail))
+    }
+
+    private mutating func evaluation(of packets: Packets) throws(Interruption) -> Evaluation {
+        let judged = try judge(packets)
+        guard let best = try best(packets, judged) else {
+            guard let reason = packets.reason else { return Evaluation(Judgement([], .interfaceGone)) }
+            return Evaluation(unreachable: reason)
+        }
+        let packet = packets.packets[best.place]
+        let all = packet.detail == .full ? try evaluations(packets, judged) : []
+        return try packet.evaluation(best.route, best.judgement, all: all, &self)
+    }
+
+    /// The packet of a target with one address; `nil` for another target, and if the options do not admit it.
+    private func onlyPacket(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) -> Packet? {
+        let local = options.localAddress
+        guard let address = target.address?.unmapped, !address.isUnspecified,
+            options.admits(address, from: local)
+        else { return nil }
+        return Packet(.address(address), from: local, options, detail)
+    }
+
+    /// The packets of a target, whose name is resolved.
+    private mutating func packets(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> Packets {
+        let local = options.localAddress
+        switch target.kind {
+        case .address(let address):
+            return packets(to: Candidate.candidates(for: address), from: local, options, detail)
+        case .defaultPath:
+            return packets(to: Candidate.candidates(for: .anyV4), from: local, options, detail)
+        case .pair(let own, let remote):
+            return packets(to: Candidate.candidates(for: remote), from: own, options, detail)
+        case .host(let name):
+            let query = KnownHost.NameQuery(
+                name: name, families: options.families, timeout: options.resolution.timeout)
+            guard let resolution = resolution ?? host.names.find(query) else { throw .missing }
+            let found = try value(of: resolution)
+            // If the name has no addresses, the default path is evaluated: if that needs a connection first, the name
+            // may resolve afterwards.
+            let addresses = if case .addresses(let all) = found { all } else { [IPAddress.anyV4] }
+            var packets = packets(to: addresses.flatMap(Candidate.candidates), from: local, options, detail)
+            packets.reason = found.failure(of: name) ?? packets.reason
+            return packets
+        }
+    }
+
+    private func packets(
+        to candidates: [Candidate],
+        from local: IPAddress?,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) -> Packets {
+        let admitted = candidates.filter { options.admits($0.destination, from: local) }
+        return Packets(
+            packets: admitted.map { Packet($0, from: local, options, detail) },
+            reason: admitted.isEmpty ? options.nothingAdmitted(from: local) : nil)
+    }
+
+    // MARK: Several packets
+
+    private mutating func judge(
+        _ packets: Packets
+    ) throws(Interruption) -> [Result<Judged, ReachabilityError>] {
+        try all(Array(packets.packets.indices)) { (place, known) throws(Interruption) in
+            let packet = packets.packets[place]
+            let route = try packet.route(&known)
+            return Judged(place: place, route: route, judgement: try packet.judgeAlone(route, &known))
+        }
+    }
+
+    /// The packet that decides, each one judged alone: the first of the highest rank gives the flags whole.
+    ///
+    /// A packet whose lookup fails does not hide one that leaves.
+    ///
+    /// - Returns: The packet; `nil` where the target has a reason of its own.
+    /// - Throws: An error if a lookup has no answer, and no other packet leaves.
+    private func best(
+        _ packets: Packets,
+        _ all: [Result<Judged, ReachabilityError>]
+    ) throws(Interruption) -> Judged? {
+        var best: Judged?
+        var failure: ReachabilityError?
+        for result in all {
+            switch result {
+            case .failure(let error): failure = failure ?? error
+            case .success(let next):
+                if let best, !next.judgement.replaces(best.judgement) { continue }
+                if next.judgement.flags.rank == 2 { return packets.reason == nil ? next : nil }
+                best = next
+            }
+        }
+        if let failure { throw .failed(failure) }
+        // Rank 1: a connection has to be made first, and then the name can have addresses.
+        return packets.reason == nil || best?.judgement.flags.rank == 1 ? best : nil
+    }
+
+    /// The evaluations of all packets but those whose lookup failed.
+    private mutating func evaluations(
+        _ packets: Packets,
+        _ judged: [Result<Judged, ReachabilityError>]
+    ) throws(Interruption) -> [Evaluation] {
+        var all: [Evaluation] = []
+        for next in try self.all(
+            judged.compactMap(\.answer),
+            { (next, known) throws(Interruption) in
+                try packets.packets[next.place].evaluation(next.route, next.judgement, &known)
+            })
+        {
+            let next = try value(of: next)
+            if all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
+        }
+        return all
+    }
+}
+
+extension ReachabilityOptions {
+    /// Whether the options want an address of this family, and the local address can be its source.
+    ///
+    /// The kernel takes the bytes of an IPv4 address as an IPv6 source silently.
+    fileprivate func admits(_ destination: IPAddress, from local: IPAddress?) -> Bool {
+        admits(destination.family) && (local?.family ?? destination.family) == destination.family
+    }
+
+    /// Why no candidate is left to ask about.
+    fileprivate func nothingAdmitted(from local: IPAddress?) -> ReachabilityReason {
+        if let local, admits(local.family) {
+            return ReachabilityReason(.excludedFamily, local.family.description, other: local.description)
+        }
+        let wanted: IPAddress.Family = families == .v6 ? .v6 : .v4
+        return ReachabilityReason(.excludedFamily, wanted.description)
+    }
+}
+
+// MARK: - Reports
+
+extension Known {
+    /// The report on a target.
+    mutating func report(
+        on target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> ReachabilityReport {
+        try report(on: target, options, try evaluation(of: target, options, detail))
+    }
+
+    /// The report that an evaluation of a target gives.
+    mutating func report(
+        on target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        _ evaluation: Evaluation
+    ) throws(Interruption) -> ReachabilityReport {
+        let local = if case .pair(let own, _) = target.kind { own } else { options.localAddress }
+        let carriers = attempt { (known) throws(Interruption) in try known.carriers(of: evaluation) }
+        let connected = attempt { (known) throws(Interruption) in
+            try known.connectResult(of: evaluation, from: local)
+        }
+        guard let carriers, let connected else { throw .missing }
+        return ReachabilityReport(
+            target, evaluation, try value(of: carriers), connectResult: try value(of: connected),
+            name: { interfaces.knownFacts(aboutInterface: $0, .full)?.name })
+    }
+
+    /// What carries the interface that decided.
+    private mutating func carriers(of evaluation: Evaluation) throws(Interruption) -> [TunnelCarrier] {
+        guard evaluation.query?.wantsEntry == true, let packets = evaluation.packets,
+            let index = evaluation.facts?.index
+        else { return [] }
+        return try carriers(ofInterface: index, (packets, evaluation.enteredTable))
+    }
+
+    /// What connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown, and below
+    /// ``QueryDetail/full``.
+    private mutating func connectResult(
+        of evaluation: Evaluation,
+        from local: IPAddress?
+    ) throws(Interruption) -> ReachabilityReport.ConnectResult? {
+        guard var query = evaluation.query, query.wantsEntry else { return nil }
+        query.wantsEntry = false
+        // The kernel's choice of a source is left to the socket.
+        query.source = local?.withoutZone
+        return try host.connections.get(query).map(ReachabilityReport.ConnectResult.init)
+    }
+}
+
+extension ReachabilityReport {
+    fileprivate init(
+        _ target: ReachabilityTarget,
+        _ evaluation: Evaluation,
+        _ carriers: [TunnelCarrier],
+        connectResult: ConnectResult?,
+        name: (UInt32) -> String?
+    ) {
+        self.init(
+            target: target,
+            flags: evaluation.flags,
+            reason: evaluation.reason,
+            // The address that stands for the default path is not the caller's.
+            address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
+            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) },
+            interface: evaluation.facts.map(NetworkInterface.init),
+            gateway: evaluation.gateway,
+            sourceAddress: evaluation.sourceAddress,
+            connectResult: connectResult,
+            findings: evaluation.all.map { Finding($0, name: name) },
+            knownCarriers: carriers.isEmpty ? nil : carriers
+        )
+    }
+}
+
+extension ReachabilityReport.Detail {
+    /// How much an evaluation finds out for the report.
+    var evaluation: QueryDetail { self == .full ? .full : .reason }
+}
+
+extension ReachabilityReport.Finding {
+    fileprivate init(_ evaluation: Evaluation, name: (UInt32) -> String?) {
+        let rejection: RouteRejection? =
+            if case .rejected(let given)? = evaluation.answer { given } else { nil }
+        self.init(
+            address: evaluation.candidate?.destination ?? .anyV4,
+            flags: evaluation.flags,
+            reason: evaluation.reason,
+            kernelError: rejection?.rawValue,
+            interface: evaluation.facts.map(NetworkInterface.init),
+            interfaceState: (evaluation.facts?.link).map(NetworkInterface.State.init),
+            route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) }
+        )
+    }
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// Facts of one kind, by what they are about; a failure is remembered as a fact is.
+struct KnownFacts<Key: Hashable, Value> {
+    private var results: [Key: Result<Value, ReachabilityError>] = [:]
+    private var missing: [Key] = []
+
+    /// A fact; `nil` if it is missing, which is noted.
+    mutating func find(_ key: Key) -> Result<Value, ReachabilityError>? {
+        if let known = results[key] { return known }
+        if !missing.contains(key) { missing.append(key) }
+        return nil
+    }
+
+    /// A fact.
+    mutating func get(_ key: Key) throws(Interruption) -> Value {
+        switch find(key) {
+        case .success(let value): return value
+        case .failure(let error): throw .failed(error)
+        case nil: throw .missing
+        }
+    }
+
+    /// Asks for all that is missing; returns whether that was anything.
+    mutating func ask(_ body: (Key) throws(ReachabilityError) -> Value) -> Bool {
+        guard !missing.isEmpty else { return false }
+        for key in missing { results[key] = Result { () throws(ReachabilityError) in try body(key) } }
+        missing = []
+        return true
+    }
+
+    /// What is missing, in words.
+    func missing(_ words: String) -> [String] {
+        missing.map { key in key is Whole ? words : "\(words) \(key)" }
+    }
+}
+
+extension KnownFacts where Key == Whole {
+    /// See ``find(_:)``.
+    mutating func find() -> Result<Value, ReachabilityError>? { find(.host) }
+
+    /// See ``get(_:)``.
+    mutating func get() throws(Interruption) -> Value { try get(.host) }
+}
+
+/// The key of a fact that there is once.
+enum Whole: Hashable {
+    case host
+}
+
+/// What a batch knows about the host besides routes and interfaces.
+///
+/// Few batches need any of it.
+final class KnownHost {
+    /// The addresses of the host.
+    var addresses = KnownFacts<Whole, [InterfaceAddress]>()
+    /// The interfaces of the host.
+    var links = KnownFacts<Whole, [Link]>()
+    /// The policy rules of both families.
+    var rules = KnownFacts<Whole, [Rule]>()
+    /// The remote addresses of connected sockets; none where they are not known.
+    var connectedPeers = KnownFacts<Whole, [IPAddress]>()
+    /// The name servers; `nil` if none are known.
+    var nameservers = KnownFacts<Whole, [IPAddress]?>()
+    /// The hardware addresses of neighbours; `nil` where none are known.
+    var hardwareAddresses = KnownFacts<Whole, [Neighbour.Key: [UInt8]]?>()
+    /// The names of wireless networks, by the index of the interface.
+    var ssids = KnownFacts<UInt32, [UInt8]?>()
+    /// The indices of interfaces, by their names; `nil` where there is none.
+    var indices = KnownFacts<String, UInt32?>()
+    /// The ends that the forwarding table of a tunnel has.
+    var forwardingEnds = KnownFacts<UInt32, Set<TunnelEnds>>()
+    /// The peers of WireGuard interfaces; `nil` where they are not shown.
+    var wireGuardPeers = KnownFacts<UInt32, WireGuardPeers?>()
+    /// The source addresses that a socket without one can get.
+    var sources = KnownFacts<SourceQuery, [IPAddress]>()
+    /// What connect(2) gives a socket; `nil` where no socket can show it.
+    var connections = KnownFacts<RouteQuery, ConnectOutcome?>()
+    /// What names resolve to.
+    var names = KnownFacts<NameQuery, HostResolution>()
+
+    /// What decides which source addresses a socket can get: the packet, and the answer without a source.
+    struct SourceQuery: Hashable, CustomStringConvertible {
+        let packet: RouteQuery
+        let answer: RouteAnswer
+
+        var description: String { "\(packet.destination)" }
+    }
+
+    /// What decides how a name is resolved.
+    struct NameQuery: Hashable, CustomStringConvertible {
+        let name: String
+        let families: ReachabilityOptions.Families
+        let timeout: Duration
+
+        var description: String { name }
+    }
+
+    /// What is missing, in words.
+    var missing: [String] {
+        [
+            addresses.missing("addresses"), links.missing("interfaces"), rules.missing("rules"),
+            connectedPeers.missing("peers of sockets"), nameservers.missing("name servers"),
+            hardwareAddresses.missing("neighbours"), ssids.missing("SSID of interface"),
+            indices.missing("index of"), forwardingEnds.missing("forwarding table of interface"),
+            wireGuardPeers.missing("WireGuard peers of interface"), sources.missing("sources for"),
+            connections.missing("connect(2) of"), names.missing("addresses of"),
+        ].flatMap(\.self)
+    }
+
+    /// Asks for all that is missing; returns whether that was anything.
+    func ask(_ facts: NetworkFacts) -> Bool {
+        let routing = facts.routing
+        // All are asked for: `contains` would end at the first.
+        return [
+            addresses.ask { (_) throws(ReachabilityError) in try routing.addresses() },
+            links.ask { (_) throws(ReachabilityError) in try routing.links() },
+            rules.ask { (_) throws(ReachabilityError) in try routing.rules() },
+            connectedPeers.ask { (_) in routing.connectedPeers() },
+            nameservers.ask { (_) in facts.nameservers() },
+            hardwareAddresses.ask { (_) throws(ReachabilityError) in try routing.hardwareAddresses() },
+            ssids.ask { (index) throws(ReachabilityError) in try routing.ssid(ofInterface: index) },
+            indices.ask { (name) throws(ReachabilityError) in try routing.interfaceIndex(named: name) },
+            forwardingEnds.ask { (index) throws(ReachabilityError) in
+                try routing.forwardingEnds(ofInterface: index)
+            },
+            wireGuardPeers.ask { (index) throws(ReachabilityError) in
+                try routing.wireGuardPeers(ofInterface: index)
+            },
+            sources.ask { (query) throws(ReachabilityError) in
+                try routing.sourceAddresses(for: query.packet, after: query.answer)
+            },
+            connections.ask { (query) throws(ReachabilityError) in try routing.connect(query) },
+            names.ask { (query) throws(ReachabilityError) in
+                try facts.resolver.resolve(query.name, families: query.families, timeout: query.timeout)
+            },
+        ].contains(true)
+    }
+}
+
+/// The facts about interfaces that a batch knows.
+struct KnownInterfaces {
+    /// Facts by the index of the interface; about the same one, those that came with the answers, the newest first, and
+    /// then those that were asked for since.
+    private var readings: [InterfaceReading] = []
+    /// Interfaces that do not exist, and the errors of those that were asked for in vain.
+    private var others: [UInt32: ReachabilityError?] = [:]
+    private var unknown: [(index: UInt32, detail: QueryDetail)] = []
+    /// Whether one of the interfaces is a tunnel.
+    private(set) var haveTunnels = false
+
+    /// The facts about an interface; `nil` when there is none.
+    mutating func facts(
+        aboutInterface index: UInt32,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> InterfaceFacts? {
+        if let place = place(of: index, detail) { return readings[place].facts }
+        return try isAbsent(index, detail)
+    }
+
+    /// Whether an interface exists.
+    mutating func exists(_ index: UInt32, _ detail: QueryDetail) throws(Interruption) -> Bool {
+        if place(of: index, detail) != nil { return true }
+        _ = try isAbsent(index, detail)
+        return false
+    }
+
+    /// Returns if an interface does not exist.
+    private mutating func isAbsent(
+        _ index: UInt32,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> InterfaceFacts? {
+        switch others[index] {
+        case .some(nil): return nil
+        case .some(let error?): throw .failed(error)
+        case nil: break
+        }
+        if !unknown.contains(where: { $0 == (index, detail) }) { unknown.append((index, detail)) }
+        throw .missing
+    }
+
+    /// The traits of an interface whose facts are known; `nil` for another one.
+    func knownTraits(ofInterface index: UInt32, _ detail: QueryDetail) -> InterfaceTraits? {
+        place(of: index, detail).map { readings[$0].facts.traits }
+    }
+
+    /// The facts about an interface, if they are known.
+    func knownFacts(aboutInterface index: UInt32, _ detail: QueryDetail) -> InterfaceFacts? {
+        place(of: index, detail).map { readings[$0].facts }
+    }
+
+    private func place(of index: UInt32, _ detail: QueryDetail) -> Int? {
+        let first = readings.partitioningIndex { $0.facts.index >= index }
+        return readings[first...].prefix { $0.facts.index == index }.firstIndex { $0.suffices(for: detail) }
+    }
+
+    /// Adds facts that came with answers: a later one can be about the same interface.
+    mutating func add(_ found: [InterfaceReading]) {
+        guard !found.isEmpty else { return }
+        readings = readings.isEmpty ? found : found + readings
+        // The newest ones stay first: the order is stable.
+        if readings.count > 1 { readings.sort { $0.facts.index < $1.facts.index } }
+        for reading in found { note(reading.facts) }
+    }
+
+    /// Asks for all that is missing; returns whether that was anything.
+    mutating func ask(_ routing: any RoutingSource) -> Bool {
+        guard !unknown.isEmpty else { return false }
+        for (index, detail) in unknown where place(of: index, detail) == nil {
+            do throws(ReachabilityError) {
+                guard let found = try routing.facts(aboutInterface: index, detail: detail) else {
+                    others[index] = .some(nil)
+                    continue
+                }
+                let place = readings.partitioningIndex { $0.facts.index > index }
+                readings.insert(InterfaceReading(found, detail), at: place)
+                note(found)
+            } catch {
+                others[index] = .some(error)
+            }
+        }
+        unknown = []
+        return true
+    }
+
+    private mutating func note(_ facts: InterfaceFacts) {
+        if facts.traits.contains(.isTunnel) { haveTunnels = true }
+    }
+
+    /// What is missing, in words.
+    var missing: [String] { Set(unknown.map(\.index)).sorted().map { "interface \($0)" } }
+
+    /// Forgets which interfaces do not exist.
+    mutating func forgetAbsent() {
+        others = [:]
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// From a route to flags with a reason: what the rules read is made known first.
+extension Packet {
+    /// Judges the route of the packet, and that of the packet around it.
+    func judge(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Judgement {
+        switch route.outcome {
+        case .unreachable(let reason): return Judgement([], reason.kind)
+        case .answered(let answer):
+            if answer.isEncapsulated { return try judgeEncapsulated(answer, route, &known) }
+            guard known.interfaces.haveTunnels else {
+                // Nearly all hosts: the facts are known, and nothing is copied.
+                return ReachabilityRules.judge(answer, of: candidate, route.query) {
+                    known.interfaces.knownTraits(ofInterface: $0, detail)
+                }
+            }
+            let traits = try known.traits(of: answer, inner)
+            return ReachabilityRules.judge(answer, of: candidate, route.query) { traits[$0] }
+        }
+    }
+
+    /// Judges the route of a packet that stands for one address, whose packets take one nexthop of several.
+    func judgeAlone(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Judgement {
+        let judgement = try judge(route, &known)
+        // The default path stands for many addresses, whose packets take each nexthop.
+        guard case .answered(let answer) = route.outcome, answer.takesOneNexthop, !candidate.isDefaultPath,
+            !answer.isEncapsulated
+        else { return judgement }
+        let traits = try known.traits(of: answer, inner)
+        for nexthop in answer.nexthops {
+            let one = ReachabilityRules.judge(
+                answer.with { $0.nexthops = [nexthop] }, of: candidate, route.query
+            ) { traits[$0] }
+            guard one.flags == judgement.flags else { throw .failed(.undecidedSource(route.query)) }
+        }
+        return judgement
+    }
+
+    private func judgeEncapsulated(
+        _ answer: RouteAnswer,
+        _ route: PacketRoute,
+        _ known: inout Known
+    ) throws(Interruption) -> Judgement {
+        let traits = known.attempt { (known) throws(Interruption) in try known.traits(of: answer, inner) }
+        let outer = known.attempt { (known) throws(Interruption) in try outerEvaluation(route, &known) }
+        guard let traits, let outer else { throw .missing }
+        let traitsOfInterfaces = try known.value(of: traits)
+        let judgement = ReachabilityRules.judge(answer, of: candidate, route.query) { traitsOfInterfaces[$0] }
+        guard let nexthop = answer.nexthop, let encapsulation = nexthop.encapsulation?.value else {
+            return judgement
+        }
+        // A tunnel with `external` alone reads them (`skb_tunnel_info`); another interface sends the packet as it is.
+        let index = (judgement.nexthop ?? nexthop).interfaceIndex
+        if [.ip, .ip6].contains(encapsulation.kind),
+            let link = try known.interfaces.facts(aboutInterface: index, detail)?.link,
+            link.ends.map({ $0.remote != nil }) ?? true
+        {
+            return judgement
+        }
+        return ReachabilityRules.judge(judgement, inside: try known.value(of: outer), encapsulation)
+    }
+
+    /// The evaluation of the packet that the route puts around this one; `nil` where there is none.
+    func outerEvaluation(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Evaluation? {
+        guard let (destination, answer) = route.outer?.value, let packets = outerPackets(route) else {
+            return nil
+        }
+        let (candidate, query) = (Candidate.address(destination), outerQuery(destination))
+        let traits = try known.traits(of: answer, packets)
+        let judgement = ReachabilityRules.judge(answer, of: candidate, query) { traits[$0] }
+        return Evaluation(
+            judgement, try facts(of: judgement, &known),
+            Evaluation.Basis(candidate: candidate, query: query, answer: answer))
+    }
+
+    /// The facts about the interface that decided.
+    private func facts(
+        of judgement: Judgement,
+        _ known: inout Known
+    ) throws(Interruption) -> InterfaceFacts? {
+        guard let index = judgement.nexthop?.interfaceIndex else { return nil }
+        // Flags alone do not need those of every interface.
+        return detail == .flags
+            ? known.interfaces.knownFacts(aboutInterface: index, detail)
+            : try known.interfaces.facts(aboutInterface: index, detail)
+    }
+}
+
+// MARK: - Evaluations
+
+extension Packet {
+    /// Combines a judgement with its basis.
+    ///
+    /// - Parameters:
+    ///   - route: The route of the packet.
+    ///   - judgement: The judgement on it.
+    ///   - all: The evaluations of all candidates.
+    ///   - known: What is known.
+    /// - Returns: The evaluation.
+    /// - Throws: ``Interruption/missing`` if it needs more.
+    func evaluation(
+        _ route: PacketRoute,
+        _ judgement: Judgement,
+        all: [Evaluation] = [],
+        _ known: inout Known
+    ) throws(Interruption) -> Evaluation {
+        guard case .answered(let answer) = route.outcome else {
+            guard case .unreachable(let reason) = route.outcome else { return Evaluation(judgement) }
+            return Evaluation(unreachable: reason, candidate)
+        }
+        let packets = deciding(judgement, route)
+        let basis = Evaluation.Basis(
+            candidate: candidate,
+            query: route.query,
+            boundInterface: route.boundInterface,
+            answer: answer,
+            sourceAddress: judgement.flags.isEmpty ? nil : answer.sourceAddress(of: route.query),
+            all: all,
+            outerReason: try outerReason(of: judgement, route, packets, &known),
+            pendingSource: try pendingSource(of: judgement, route.query, &known),
+            packets: packets,
+            localInterface: route.localInterface
+        )
+        return Evaluation(judgement, try facts(of: judgement, &known), basis)
+    }
+
+    /// The address that would be the source of the packet but for duplicate address detection, in words; empty for
+    /// none.
+    private func pendingSource(
+        of judgement: Judgement,
+        _ packet: RouteQuery,
+        _ known: inout Known
+    ) throws(Interruption) -> String {
+        guard detail != .flags, [.unusableSource, .noSourceAddress].contains(judgement.kind) else {
+            return ""
+        }
+        let bound = packet.outputInterface == 0 ? nil : packet.outputInterface
+        return try known.pendingSource(
+            of: packet.destination, through: judgement.nexthop?.interfaceIndex ?? bound)
+    }
+
+    /// What became of the packets around this one; `nil` where there are none.
+    private func outerReason(
+        of judgement: Judgement,
+        _ route: PacketRoute,
+        _ packets: InnerPackets,
+        _ known: inout Known
+    ) throws(Interruption) -> ReachabilityReason? {
+        guard judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop else {
+            return try outerEvaluation(route, &known)?.reason
+        }
+        return try known.carrierReason(ofTunnel: nexthop.interfaceIndex, packets)
+    }
+}
+
+extension PacketRoute {
+    /// See ``Evaluation/Basis/localInterface``.
+    fileprivate var localInterface: UInt32? {
+        guard case .success(.taken(let match))? = localEntry, match.type == .local, !match.dependsOnSource
+        else { return nil }
+        return match.nexthop?.interfaceIndex
+    }
+}
+
+extension RouteAnswer {
+    /// The source address of a packet; `nil` where it is unknown, and where there is none.
+    fileprivate func sourceAddress(of query: RouteQuery) -> IPAddress? {
+        let source = query.source ?? self.source
+        return source?.isUnspecified == true ? nil : source
+    }
+}

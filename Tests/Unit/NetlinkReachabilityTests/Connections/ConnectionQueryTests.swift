@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AddressLiterals
+import RoutingModel
+import Testing
+
+@testable import NetlinkReachability
+
+/// What becomes of a connection as a table: what is known, and the status or what is missing.
+struct ConnectionQueryTests {
+    private static let own = IPAddress(192, 0, 2, 2)
+    private static let other = IPAddress(192, 0, 2, 3)
+
+    /// A route through an interface.
+    private static func route(_ index: UInt32, from source: IPAddress = own) -> RoutingResult {
+        .success(
+            .taken(RouteMatch(.unicast, Nexthop(interfaceIndex: index, gateway: gateway))).with {
+                $0.source = source
+            })
+    }
+
+    /// The local table has the address of the connection on eth2.
+    private static let local = RoutingResult.success(
+        .taken(RouteMatch(.local, Nexthop(interfaceIndex: 2))))
+
+    private static let down = Link(index: 2, name: "eth2", flags: [.up], carrier: false)
+
+    private static func walk(
+        _ answers: ScriptedAnswers,
+        on interface: UInt32? = nil
+    ) throws -> [String] {
+        let connection = try NetworkConnection(
+            transport: .tcp, local: own, localPort: 40_000, remote: remote, remotePort: 443,
+            interfaceIndex: interface)
+        return answers.walk { (known) throws(Interruption) in
+            try ConnectionQuery(connection: connection).value(&known)
+        }.map { step in
+            switch step {
+            case .missing(let words): words.joined(separator: ", ")
+            case .value(.success(let status)): "\(status)"
+            case .value(.failure(let error)): "failed \(error.number)"
+            }
+        }
+    }
+
+    @Test func `its packets and those of a new connection are asked about together`() throws {
+        let answers = ScriptedAnswers(
+            bySource: [Self.own: Self.route(2), nil: Self.route(2)], byDestination: [Self.own: Self.local])
+        #expect(
+            try Self.walk(answers).prefix(2) == [
+                "route to 192.0.2.2, route to 198.51.100.7 from 192.0.2.2, route to 198.51.100.7",
+                "interface 2",
+            ])
+    }
+
+    @Test(
+        arguments: [
+            // The same interface and source: there is no better path.
+            ([own: route(2), nil: route(2)], local, "viable: through gateway 192.0.2.1 on eth2"),
+            // A new connection takes another interface.
+            (
+                [own: route(2), nil: route(3, from: other)], local,
+                "viable: through gateway 192.0.2.1 on eth2; better path: eth3 via 192.0.2.1 from 192.0.2.3"
+            ),
+            // The tables have no route for the packets of this connection alone.
+            (
+                [own: .success(.rejected(.noRoute)), nil: route(3, from: other)], local,
+                "waiting: no route; better path: eth3 via 192.0.2.1 from 192.0.2.3"
+            ),
+            // The host has lost the address.
+            (
+                [own: route(2), nil: route(3, from: other)], .success(.rejected(.noRoute)),
+                "lost: the source 192.0.2.2 is not an address of this host; "
+                    + "better path: eth3 via 192.0.2.1 from 192.0.2.3"
+            ),
+        ] as [([IPAddress?: RoutingResult], RoutingResult, String)])
+    func `what becomes of a connection follows from its routes and its address`(
+        routes: [IPAddress?: RoutingResult], address: RoutingResult, status: String
+    ) throws {
+        let answers = ScriptedAnswers(bySource: routes, byDestination: [Self.own: address])
+        #expect(try Self.walk(answers).last == status)
+    }
+
+    @Test func `a connection whose interface has no carrier waits`() throws {
+        let answers = ScriptedAnswers(
+            bySource: [Self.own: Self.route(2), nil: Self.route(2)], byDestination: [Self.own: Self.local],
+            interfaces: [Self.down])
+        #expect(try Self.walk(answers).last == "waiting: eth2 has no carrier")
+    }
+
+    @Test func `a connection that is bound to an interface which is gone is lost`() throws {
+        let answers = ScriptedAnswers(byDestination: [Self.own: Self.local])
+        #expect(try Self.walk(answers, on: 7).first == "interface 7")
+        #expect(try Self.walk(answers, on: 7).last == "lost: no interface has the index 7")
+    }
+}

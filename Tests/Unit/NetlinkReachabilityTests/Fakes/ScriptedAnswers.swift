@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Fakes
+import RoutingModel
+
+@testable import NetlinkReachability
+
+/// A source of facts for the tests of a function of what is known: each round shows what is missing.
+struct ScriptedAnswers: RoutingSource {
+    /// The answers about a packet, for the entry of the tables and for the packet, by its source.
+    var bySource: [IPAddress?: RoutingResult] = [:]
+    /// The answers about packets to a destination, which come before the others.
+    var byDestination: [IPAddress: RoutingResult] = [:]
+    /// The source addresses that the kernel can select.
+    var sources: [IPAddress] = []
+    /// The interfaces that exist.
+    var interfaces: [Link] = [Link(index: 2, name: "eth2"), Link(index: 3, name: "eth3")]
+    /// The addresses of the host.
+    var own: [InterfaceAddress] = []
+
+    /// What a round of an evaluation shows.
+    enum Step<Value> {
+        case missing([String])
+        case value(Result<Value, ReachabilityError>)
+    }
+
+    func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
+        lookups.answer(from: first) { (query) throws(ReachabilityError) in
+            try (byDestination[query.destination] ?? bySource[query.source] ?? .success(.rejected(.noRoute)))
+                .get()
+        }
+        return []
+    }
+
+    func facts(aboutInterface index: UInt32, detail: QueryDetail) -> InterfaceFacts? {
+        interfaces.first { $0.index == index }.map { InterfaceFacts(link: $0) }
+    }
+
+    func links() -> [Link] { interfaces }
+    func rules() -> [Rule] { [] }
+    func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { sources }
+    func addresses() -> [InterfaceAddress] { own }
+
+    /// Calls a function until nothing is missing, at most ten times.
+    func walk<Value>(_ body: (inout Known) throws(Interruption) -> Value) -> [Step<Value>] {
+        let facts = NetworkFacts(
+            routing: self, resolver: ScriptedResolver(), nameservers: { nil }, addressPolicy: { .standard })
+        var known = Known()
+        var steps: [Step<Value>] = []
+        while steps.count < 10 {
+            known.resume()
+            if let result = known.attempt(body) { return steps + [.value(result)] }
+            steps.append(.missing(known.missing))
+            guard known.ask(facts) else { break }
+        }
+        return steps
+    }
+}
