@@ -65,15 +65,17 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         }
         sink.offerFirst(of: queries, monitor)
         for (index, (query, registration)) in zip(queries, registrations).enumerated() {
-            if let event = query.evaluation.kind.event {
-                let receive: @Sendable (NetworkEvent) -> Void = {
-                    sink.offer(.success(event($0)), index)
+            let query = query.query
+            if query.isEvent {
+                let receive: @Sendable (NetworkEvent) -> Void = { event in
+                    guard let value = query.value(of: event) else { return }
+                    sink.offer(.success(value), index)
                     sink.deliver()
                 }
                 let listener = EventListener(receive: receive, sink: sink)
                 registration.mailbox.post(.listen(registration.id, listener, deadline))
             } else {
-                let observation = Observation(query, sink, index)
+                let observation = QueryObservation(query, sink, index)
                 registration.mailbox.post(.add(registration.id, observation, deadline))
             }
         }
@@ -138,33 +140,15 @@ extension ObservationSink {
     /// Evaluates queries in batches, except those with names and for events, and offers their first results.
     fileprivate func offerFirst(of queries: [NetworkQuery<Value>], _ monitor: SharedMonitor) {
         let evaluated = queries.indices.filter {
-            queries[$0].namedTarget == nil && !queries[$0].observed.isEvent
+            queries[$0].query.namedTarget == nil && !queries[$0].query.isEvent
         }
         monitor.facts.evaluate(evaluated.count) { (place, known) throws(Interruption) in
-            let query = queries[evaluated[place]]
-            return try query.evaluation.steps.evaluate(query.object, self, evaluated[place], &known, false)
+            let index = evaluated[place]
+            return try queries[index].query.evaluate(for: self, index, &known, onlyChanges: false)
         } take: { place, outcome, _ in
             let isChange = outcome.answer?.isChange == true
             monitor.trace?(NetworkTrace(trace(evaluated[place]), .beginning, isChange: isChange))
         }
-    }
-}
-
-extension Observation {
-    /// Creates the observation of a query, whose results go to a sink of the same `Value`.
-    fileprivate convenience init<Value>(
-        _ query: NetworkQuery<Value>,
-        _ sink: ObservationSink<Value>,
-        _ index: Int
-    ) {
-        self.init(
-            namedTarget: query.namedTarget,
-            inputs: query.inputs,
-            object: query.object,
-            steps: query.evaluation.steps,
-            sink: sink,
-            index: index
-        )
     }
 }
 
@@ -276,7 +260,7 @@ extension NetworkSource {
     ) throws(ReachabilityError) -> NetworkObservation<Value> {
         let selection = ObservationSink<Value>.Selection(skipsFirst: initial == .skip)
         let sink = ObservationSink(
-            queries.map(\.observed), .handler(handler, delivery), selection, work: monitor.work)
+            queries.map(\.query), .handler(handler, delivery), selection, work: monitor.work)
         return try NetworkObservation(queries, sink, monitor, begun)
     }
 

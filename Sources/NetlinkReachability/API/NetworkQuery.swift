@@ -13,20 +13,11 @@ internal import RoutingModel
 ///
 /// A query is a value: it holds no socket, and can be observed any number of times, also at the same time.
 public struct NetworkQuery<Value: Sendable>: Sendable {
-    /// How the query is evaluated.
-    let evaluation: QueryEvaluation<Value>
-    /// The query, whose type the evaluation knows.
-    let object: QueryKind<Value>.Query
-    /// The target whose name the monitor resolves first; `nil` if there is no name.
-    let namedTarget: MonitoredTarget?
-    /// What the answer depends on besides routes and interfaces.
-    let inputs: QueryInputs
+    /// What is evaluated.
+    let query: any Query<Value>
 
-    init<Query: ObservableQuery<Value>>(_ query: Query) {
-        evaluation = Query.evaluation
-        object = Box(query)
-        namedTarget = query.namedTarget
-        inputs = query.inputs
+    init(_ query: any Query<Value>) {
+        self.query = query
     }
 
     /// Creates the query whose values have an index.
@@ -34,33 +25,21 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
         _ query: NetworkQuery<Element>,
         index: Int
     ) where Value == (index: Int, value: Element) {
-        evaluation = QueryEvaluation(QueryKind(query.evaluation.kind, index: index))
-        object = query.object
-        namedTarget = query.namedTarget
-        inputs = query.inputs
+        self.init(IndexedQuery(query.query, index))
     }
 
     /// The name that is resolved first; `nil` if there is none.
-    package var name: String? { namedTarget?.name }
-
-    /// The query as the sink of an observation has it.
-    var observed: ObservedQuery<Value> {
-        ObservedQuery(kind: evaluation.kind, object: object)
-    }
+    package var name: String? { query.namedTarget?.name }
 
     /// Evaluates the query alone.
     func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Value {
-        try facts.evaluate { (known) throws(Interruption) in try evaluation.kind.value(object, &known) }
+        try facts.evaluate { (known) throws(Interruption) in try query.value(&known) }
     }
 }
 
 extension NetworkQuery: CustomStringConvertible {
     /// What is observed, such as `flags of 192.0.2.1`.
-    public var description: String { observed.description }
-}
-
-extension FlagsQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(FlagsQuery.self))
+    public var description: String { query.description }
 }
 
 extension NetworkQuery<ReachabilityFlags> {
@@ -78,10 +57,6 @@ extension NetworkQuery<ReachabilityFlags> {
     ) -> Self {
         Self(FlagsQuery(target: MonitoredTarget(target: target, options: options)))
     }
-}
-
-extension ReportQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(ReportQuery.self))
 }
 
 extension NetworkQuery<ReachabilityReport> {
@@ -104,10 +79,6 @@ extension NetworkQuery<ReachabilityReport> {
     }
 }
 
-extension EventQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(EventQuery.self) { $0 })
-}
-
 extension NetworkQuery<NetworkEvent> {
     /// What happens to the machine and its monitor.
     ///
@@ -119,6 +90,6 @@ extension NetworkQuery<NetworkEvent> {
 extension DrivenMonitor {
     /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
     package init(_ queries: [NetworkQuery<Value>]) {
-        self.init(observing: queries.map(\.observed))
+        self.init(observing: queries.map(\.query))
     }
 }

@@ -34,9 +34,9 @@ extension NetworkSource {
         let deadline = timeout.flatMap { $0 > .zero ? monitor.clock.now + $0 : nil }
         // Without a time to wait, the first answer decides.
         let isSingle = timeout != nil && deadline == nil
-        let observed = query.observed
+        let observed = query.query
         var last: Result<Value, ReachabilityError>?
-        if query.namedTarget == nil {
+        if observed.namedTarget == nil {
             if !observed.isEvent {
                 last = Result { () throws(ReachabilityError) in try query.answer(from: facts) }
             }
@@ -58,8 +58,8 @@ extension NetworkSource {
     }
 
     /// The error of a wait that ends: of a single evaluation its failure.
-    private func timeOut<Value>(
-        of query: ObservedQuery<Value>,
+    private func timeOut<Value: Sendable>(
+        of query: any Query<Value>,
         after timeout: Duration?,
         _ last: Result<Value, ReachabilityError>?
     ) -> ReachabilityError {
@@ -67,12 +67,13 @@ extension NetworkSource {
         var failure: ReachabilityError?
         if case .failure(let error) = last { failure = error }
         if limit <= .zero, let failure { return failure }
+        let reason: ReachabilityReason? = last?.answer.flatMap { query.reason($0) }
         return ReachabilityError(
             .timedOut,
             operation: "wait for \(query.description)",
             message: "timed out after \(limit): \(query.sentence(on: last))",
             underlyingError: failure,
-            detail: last?.answer.flatMap(query.reason)
+            detail: reason
         )
     }
 }

@@ -72,7 +72,7 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
                 case .recording(let begin):
                     .recording(
                         ReplayIteration(
-                            queries: queries.map(\.observed), skipsFailures: skipsFailures, read: try begin())
+                            queries: queries.map(\.query), skipsFailures: skipsFailures, read: try begin())
                     )
                 }
             })
@@ -120,7 +120,7 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
 
 /// One reading of a recording, whose values an observation would have received.
 private struct ReplayIteration<Value: Sendable> {
-    let queries: [ObservedQuery<Value>]
+    let queries: [any Query<Value>]
     let skipsFailures: Bool
     let read: NetworkUpdates<Value>.Reading
     /// The last value of each query: after a failure that was skipped, the same one can follow.
@@ -169,7 +169,7 @@ struct ObservationIteration<Value: Sendable> {
         let selection = ObservationSink<Value>.Selection(
             skipsFailures: skipsFailures, keepsAll: expiry != nil, expiry: expiry)
         sink = ObservationSink(
-            queries.map(\.observed), .iteration(Box(continuation), tracker), selection, work: monitor.work)
+            queries.map(\.query), .iteration(Box(continuation), tracker), selection, work: monitor.work)
         observation = try NetworkObservation(queries, sink, monitor, until: deadline)
         continuation.onTermination = { [weak observation] _ in observation?.end(waits: false) }
         self.tracker = tracker

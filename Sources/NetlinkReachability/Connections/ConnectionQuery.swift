@@ -5,8 +5,12 @@ internal import RoutingModel
 /// Evaluates a connection: whether its packets can leave, and whether a new connection would take another path.
 ///
 /// About an MPTCP connection there are these two for each subflow.
-struct ConnectionQuery: MonitorQuery, Hashable {
-    let connection: NetworkConnection
+final class ConnectionQuery: Query {
+    private let connection: NetworkConnection
+
+    init(connection: NetworkConnection) {
+        self.connection = connection
+    }
 
     var description: String { "status of \(connection)" }
 
@@ -208,10 +212,6 @@ extension Evaluation {
         let costs: ReachabilityFlags = [.transientConnection, .isWWAN, .connectionRequired]
         return !flags.intersection(costs).isSubset(of: present.flags)
     }
-}
-
-extension ConnectionQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(ConnectionQuery.self))
 }
 
 extension NetworkQuery<ConnectionStatus> {

@@ -89,6 +89,13 @@ package struct Evaluation: Hashable, Sendable {
         self.init(Judgement([], reason.kind), nil, Basis(candidate: candidate, givenReason: reason))
     }
 
+    /// The evaluation with those of all candidates.
+    func with(all: [Evaluation]) -> Evaluation {
+        var basis = basis.value
+        basis.all = all
+        return Evaluation(judgement, facts, basis)
+    }
+
     /// See ``Basis/candidate``.
     package var candidate: Candidate? { basis.value.candidate }
     /// See ``Basis/query``.

@@ -40,8 +40,14 @@ extension Known {
         _ options: ReachabilityOptions,
         _ detail: QueryDetail
     ) throws(Interruption) -> Evaluation {
-        if detail != .full, let packet = onlyPacket(of: target, options, detail) {
-            return try evaluation(of: packet)
+        if let packet = onlyPacket(of: target, options, detail) {
+            guard detail == .full else { return try evaluation(of: packet) }
+            // A report asks what a socket gets, too.
+            if packet.interface == nil {
+                _ = host.connections.find(packet.query.ofConnect(from: packet.local))
+            }
+            let alone = try evaluation(of: packet)
+            return alone.with(all: [alone])
         }
         return try evaluation(of: try packets(of: target, options, detail))
     }
@@ -244,11 +250,18 @@ extension Known {
         of evaluation: Evaluation,
         from local: IPAddress?
     ) throws(Interruption) -> ReachabilityReport.ConnectResult? {
-        guard var query = evaluation.query, query.wantsEntry else { return nil }
+        guard let query = evaluation.query, query.wantsEntry else { return nil }
+        return try host.connections.get(query.ofConnect(from: local))
+            .map(ReachabilityReport.ConnectResult.init)
+    }
+}
+
+extension RouteQuery {
+    /// The socket whose packets these are: the kernel's choice of a source is left to it.
+    fileprivate func ofConnect(from local: IPAddress?) -> RouteQuery {
+        var query = from(local?.withoutZone)
         query.wantsEntry = false
-        // The kernel's choice of a source is left to the socket.
-        query.source = local?.withoutZone
-        return try host.connections.get(query).map(ReachabilityReport.ConnectResult.init)
+        return query
     }
 }
 

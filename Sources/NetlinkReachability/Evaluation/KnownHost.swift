@@ -3,14 +3,18 @@
 internal import RoutingModel
 
 /// Facts of one kind, by what they are about; a failure is remembered as a fact is.
-struct KnownFacts<Key: Hashable, Value> {
-    private var results: [Key: Result<Value, ReachabilityError>] = [:]
-    private var missing: [Key] = []
+///
+/// There are few of a kind, so a search is as fast as a table.
+struct KnownFacts<Key: Equatable, Value> {
+    /// The results, `nil` for what is missing.
+    private var facts: [(key: Key, result: Result<Value, ReachabilityError>?)] = []
+    private var isMissing = false
 
     /// A fact; `nil` if it is missing, which is noted.
     mutating func find(_ key: Key) -> Result<Value, ReachabilityError>? {
-        if let known = results[key] { return known }
-        if !missing.contains(key) { missing.append(key) }
+        if let known = facts.first(where: { $0.key == key }) { return known.result }
+        facts.append((key, nil))
+        isMissing = true
         return nil
     }
 
@@ -25,15 +29,17 @@ struct KnownFacts<Key: Hashable, Value> {
 
     /// Asks for all that is missing; returns whether that was anything.
     mutating func ask(_ body: (Key) throws(ReachabilityError) -> Value) -> Bool {
-        guard !missing.isEmpty else { return false }
-        for key in missing { results[key] = Result { () throws(ReachabilityError) in try body(key) } }
-        missing = []
+        guard isMissing else { return false }
+        isMissing = false
+        for place in facts.indices where facts[place].result == nil {
+            facts[place].result = Result { () throws(ReachabilityError) in try body(facts[place].key) }
+        }
         return true
     }
 
     /// What is missing, in words.
     func missing(_ words: String) -> [String] {
-        missing.map { key in key is Whole ? words : "\(words) \(key)" }
+        facts.filter { $0.result == nil }.map { $0.key is Whole ? words : "\(words) \($0.key)" }
     }
 }
 
@@ -46,7 +52,7 @@ extension KnownFacts where Key == Whole {
 }
 
 /// The key of a fact that there is once.
-enum Whole: Hashable {
+enum Whole {
     case host
 }
 
@@ -82,7 +88,7 @@ final class KnownHost {
     var names = KnownFacts<NameQuery, HostResolution>()
 
     /// What decides which source addresses a socket can get: the packet, and the answer without a source.
-    struct SourceQuery: Hashable, CustomStringConvertible {
+    struct SourceQuery: Equatable, CustomStringConvertible {
         let packet: RouteQuery
         let answer: RouteAnswer
 
@@ -90,7 +96,7 @@ final class KnownHost {
     }
 
     /// What decides how a name is resolved.
-    struct NameQuery: Hashable, CustomStringConvertible {
+    struct NameQuery: Equatable, CustomStringConvertible {
         let name: String
         let families: ReachabilityOptions.Families
         let timeout: Duration
@@ -113,30 +119,34 @@ final class KnownHost {
     /// Asks for all that is missing; returns whether that was anything.
     func ask(_ facts: NetworkFacts) -> Bool {
         let routing = facts.routing
-        // All are asked for: `contains` would end at the first.
-        return [
-            addresses.ask { (_) throws(ReachabilityError) in try routing.addresses() },
-            links.ask { (_) throws(ReachabilityError) in try routing.links() },
-            rules.ask { (_) throws(ReachabilityError) in try routing.rules() },
-            connectedPeers.ask { (_) in routing.connectedPeers() },
-            nameservers.ask { (_) in facts.nameservers() },
-            hardwareAddresses.ask { (_) throws(ReachabilityError) in try routing.hardwareAddresses() },
-            ssids.ask { (index) throws(ReachabilityError) in try routing.ssid(ofInterface: index) },
-            indices.ask { (name) throws(ReachabilityError) in try routing.interfaceIndex(named: name) },
+        var isAsked = false
+        func note(_ wasMissing: Bool) { if wasMissing { isAsked = true } }
+        note(addresses.ask { (_) throws(ReachabilityError) in try routing.addresses() })
+        note(links.ask { (_) throws(ReachabilityError) in try routing.links() })
+        note(rules.ask { (_) throws(ReachabilityError) in try routing.rules() })
+        note(connectedPeers.ask { _ in routing.connectedPeers() })
+        note(nameservers.ask { _ in facts.nameservers() })
+        note(hardwareAddresses.ask { (_) throws(ReachabilityError) in try routing.hardwareAddresses() })
+        note(ssids.ask { (index) throws(ReachabilityError) in try routing.ssid(ofInterface: index) })
+        note(indices.ask { (name) throws(ReachabilityError) in try routing.interfaceIndex(named: name) })
+        note(
             forwardingEnds.ask { (index) throws(ReachabilityError) in
                 try routing.forwardingEnds(ofInterface: index)
-            },
+            })
+        note(
             wireGuardPeers.ask { (index) throws(ReachabilityError) in
                 try routing.wireGuardPeers(ofInterface: index)
-            },
+            })
+        note(
             sources.ask { (query) throws(ReachabilityError) in
                 try routing.sourceAddresses(for: query.packet, after: query.answer)
-            },
-            connections.ask { (query) throws(ReachabilityError) in try routing.connect(query) },
+            })
+        note(connections.ask { (query) throws(ReachabilityError) in try routing.connect(query) })
+        note(
             names.ask { (query) throws(ReachabilityError) in
                 try facts.resolver.resolve(query.name, families: query.families, timeout: query.timeout)
-            },
-        ].contains(true)
+            })
+        return isAsked
     }
 }
 

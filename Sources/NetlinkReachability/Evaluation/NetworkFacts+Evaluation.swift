@@ -10,6 +10,8 @@ extension NetworkFacts {
     ///
     /// The monitor reads notifications again after as many observations.
     static let batchLimit = 256
+    /// How often evaluations begin again because the network has changed meanwhile.
+    private static let changeLimit = 3
     /// How often an evaluation can find something missing: a tunnel in a tunnel needs a few rounds for each.
     private static let roundLimit = 256
 
@@ -17,12 +19,15 @@ extension NetworkFacts {
     ///
     /// - Parameters:
     ///   - count: The number of items.
+    ///   - isOutdated: Whether the network has changed since this was last called. All that is known is dropped then, so
+    ///     that no value mixes answers of before and of after a change, unless the network changes again and again.
     ///   - evaluate: Evaluates an item: a function of what is known alone, which is called again where something was
     ///     missing.
     ///   - take: Takes the value of an item, and what it depends on; within a round in the order of the items.
     /// - Throws: What `take` throws; the items that were not taken are left.
     func evaluate<Value, Failure: Error>(
         _ count: Int,
+        isOutdated: () -> Bool = { false },
         _ evaluate: (Int, inout Known) throws(Interruption) -> Value,
         take: (Int, Result<Value, ReachabilityError>, () -> RouteDependencies) throws(Failure) -> Void
     ) throws(Failure) {
@@ -34,6 +39,7 @@ extension NetworkFacts {
             known.reserve(batch.count)
             var waiting: [(item: Int, reading: Known.Reading)] = batch.map { ($0, Known.Reading()) }
             var fault: ReachabilityError?
+            var changes = 0
             while !waiting.isEmpty {
                 var left = 0
                 for place in waiting.indices {
@@ -51,6 +57,11 @@ extension NetworkFacts {
                 waiting.removeSubrange(left...)
                 if known.round > Self.roundLimit { fault = .endlessEvaluation(known.missing) }
                 if !known.ask(self) { fault = fault ?? .endlessEvaluation([]) }
+                if changes < Self.changeLimit, !waiting.isEmpty, isOutdated() {
+                    changes += 1
+                    known = Known()
+                    for place in waiting.indices { waiting[place].reading = Known.Reading() }
+                }
             }
         }
     }

@@ -28,14 +28,14 @@ package struct DrivenMonitor<Value: Sendable> {
         case change
     }
 
-    private let queries: [ObservedQuery<Value>]
+    private let queries: [any Query<Value>]
     private var state = MonitorState()
     private var results: [Result<Value, ReachabilityError>?]
     /// When the next evaluation is due: ``MonitorState/deadline`` after the last change of the state.
     package private(set) var due: MonitorInstant?
 
     /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
-    init(observing queries: [ObservedQuery<Value>]) {
+    init(observing queries: [any Query<Value>]) {
         self.queries = queries
         results = Array(repeating: nil, count: queries.count)
     }
@@ -49,7 +49,7 @@ package struct DrivenMonitor<Value: Sendable> {
 
     /// The values of the queries for events.
     package func values(of event: NetworkEvent) -> [(index: Int, value: Value)] {
-        queries.enumerated().compactMap { index, query in query.kind.event.map { (index, $0(event)) } }
+        queries.enumerated().compactMap { index, query in query.value(of: event).map { (index, $0) } }
     }
 
     /// Takes a notification.
@@ -121,8 +121,7 @@ package struct DrivenMonitor<Value: Sendable> {
         // Recordings do not contain what names resolve to, so no resolver is asked.
         facts.evaluate(ids.count) { (place, known) throws(Interruption) in
             known.resolution = .success(.notFound)
-            let query = queries[Int(ids[place] - 1)]
-            return try query.kind.value(query.object, &known)
+            return try queries[Int(ids[place] - 1)].value(&known)
         } take: { place, result, findDependencies in
             let id = ids[place]
             let index = Int(id - 1)
@@ -131,7 +130,7 @@ package struct DrivenMonitor<Value: Sendable> {
             let dependencies = findDependencies()
             let isAnswered = if case .success = result { true } else { false }
             state.evaluated(id, isAnswered ? dependencies : nil, at: now)
-            guard !result.isSame(as: results[index], query.areSame) else { return }
+            guard !result.isSame(as: results[index], { query.areSame($0, $1) }) else { return }
             let isFirst = results[index] == nil
             results[index] = result
             let addresses = before + dependencies.addresses.all

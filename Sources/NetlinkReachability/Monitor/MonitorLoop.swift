@@ -29,10 +29,12 @@ struct MonitorLoop: ~Copyable {
     private let sleepWatch = SleepWatch()
 
     private var state: MonitorState
-    private var observations = ObservationTable<Observation>()
+    private var observations = ObservationTable<any Observation>()
     private var listeners: [MonitorState.ID: EventListener] = [:]
     /// The observations whose handlers may have to be called; its memory is used again.
-    private var changed: [Observation] = []
+    private var changed: [any Observation] = []
+    /// Counts the notifications that can concern an observation.
+    private var changes = 0
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
@@ -117,7 +119,7 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func add(
-        _ observation: Observation,
+        _ observation: any Observation,
         _ id: MonitorState.ID,
         _ deadline: MonitorInstant?,
         _ now: MonitorInstant
@@ -144,9 +146,10 @@ struct MonitorLoop: ~Copyable {
         let now = clock.now
         do {
             for _ in 0..<Self.readLimit {
-                switch try feed.read({ state.note($0, at: now) }) {
+                switch try feed.read({ if state.note($0, at: now) { changes += 1 } }) {
                 case .changes: continue
                 case .overrun:
+                    changes += 1
                     state.noteOverrun(at: now)
                     announce(.notificationsLost)
                 case .empty:
@@ -220,7 +223,7 @@ struct MonitorLoop: ~Copyable {
 
     private mutating func perform(_ action: MonitorState.Action) {
         switch action {
-        case .expire(let id): (observations[id]?.sink ?? listeners[id]?.sink)?.expire()
+        case .expire(let id): (observations[id]?.results ?? listeners[id]?.sink)?.expire()
         case .resolve(let id, let generation): resolve(id, generation)
         case .lookAtPath: lookAtPath()
         }
@@ -233,15 +236,21 @@ struct MonitorLoop: ~Copyable {
         let now = clock.now
         // The observations that are not yet evaluated.
         var items = ids.compactMap { id in observations[id].map { (id: id, observation: Optional($0)) } }
+        // An evaluation is several queries, and the kernel notifies of what changes in between.
+        func isOutdated() -> Bool {
+            let known = changes
+            _ = readFeed()
+            return changes != known
+        }
         do throws(LateSource) {
-            try monitor.facts.evaluate(items.count) {
+            try monitor.facts.evaluate(items.count, isOutdated: isOutdated) {
                 (place, known) throws(Interruption) -> EvaluationOutcome in
                 let (id, observation) = items[place]
                 let failure = state.names.error(of: id)
                 known.resolution = state.names.resolution(of: id).map(ResolvedName.success)
                 // Without a resolution, a resolver that cannot run is all there is to say about a name.
                 guard let observation, failure == nil || known.resolution != nil else { return (false, nil) }
-                return try observation.evaluate(&known, failure != nil)
+                return try observation.evaluate(&known, onlyChanges: failure != nil)
             } take: { (place, outcome, dependencies) throws(LateSource) in
                 guard let observation = items[place].observation else { return }
                 let error = take(outcome, observation, items[place].id, dependencies, now)
@@ -263,7 +272,7 @@ struct MonitorLoop: ~Copyable {
     /// Takes the result of an observation; returns the error if it has to be tried again.
     private mutating func take(
         _ outcome: Result<EvaluationOutcome, ReachabilityError>,
-        _ observation: Observation,
+        _ observation: any Observation,
         _ id: MonitorState.ID,
         _ dependencies: () -> RouteDependencies,
         _ now: MonitorInstant
@@ -272,15 +281,17 @@ struct MonitorLoop: ~Copyable {
         var result: EvaluationOutcome =
             switch outcome {
             case .success(let outcome): outcome
-            case .failure(let error): (observation.fail(error), error)
+            case .failure(let error): (observation.results.fail(error, observation.index), error)
             }
         // The resolver is tried again by itself, so its failure does not count as a failed evaluation.
         if let error, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
-            result.isChange = observation.fail(error)
+            result.isChange = observation.results.fail(error, observation.index)
         }
         counters.evaluations += 1
         if let trace = monitor.trace {
-            trace(NetworkTrace(observation.trace(), state.causes, isChange: result.isChange))
+            trace(
+                NetworkTrace(
+                    observation.results.trace(observation.index), state.causes, isChange: result.isChange))
         }
         if result.isChange {
             counters.deliveries += 1

@@ -74,7 +74,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     private struct Place {
-        let query: ObservedQuery<Value>
+        let query: any Query<Value>
         var newest: Outcome?
         var isDue = false
         /// What the receiver got last.
@@ -82,7 +82,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         var answered: Value?
 
         func isSame(_ result: Outcome, as other: Outcome?) -> Bool {
-            result.isSame(as: other, query.areSame)
+            result.isSame(as: other) { query.areSame($0, $1) }
         }
     }
 
@@ -111,7 +111,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     private let state: Locked<State>
 
     init(
-        _ queries: [ObservedQuery<Value>],
+        _ queries: [any Query<Value>],
         _ receiver: Receiver,
         _ selection: Selection,
         work: InFlightCounter?
@@ -139,7 +139,8 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     /// The last answer to each query, in words.
     var allWords: [String] {
         let (places, hasEnded) = state.withLock { ($0.places, $0.receiver == nil) }
-        return places.map { hasEnded ? "nil" : $0.answered.map($0.query.words) ?? "nil" }
+        return places.map { place in hasEnded ? "nil" : place.answered.map { place.query.words($0) } ?? "nil"
+        }
     }
 
     func trace(_ index: Int) -> (query: String, result: String) {

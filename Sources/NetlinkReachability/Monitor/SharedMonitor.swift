@@ -185,7 +185,7 @@ final class MonitorMailbox: Sendable {
     /// Work for the monitor's thread.
     enum Mail: Sendable {
         /// Begin an observation, which expires at an instant unless that is `nil`.
-        case add(MonitorState.ID, Observation, MonitorInstant?)
+        case add(MonitorState.ID, any Observation, MonitorInstant?)
         /// Pass each event to this, until an instant unless that is `nil`.
         case listen(MonitorState.ID, EventListener, MonitorInstant?)
         /// End an observation, or stop listening.

@@ -84,6 +84,8 @@ private struct Destination {
         _ policy: AddressPolicy,
         _ known: inout Known
     ) throws(Interruption) {
+        // Nearly every address needs them.
+        _ = known.host.addresses.find()
         let evaluation = try known.evaluation(of: .address(address), options, .source)
         var source = evaluation.sourceAddress
         if !evaluation.flags.isNetworkReachable {

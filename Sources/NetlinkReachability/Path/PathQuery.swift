@@ -3,17 +3,28 @@
 internal import RoutingModel
 
 /// The query for the default path of a socket, through interfaces of some types.
-struct PathQuery: MonitorQuery {
+final class PathQuery: Query {
     /// The only type of interface that the path can take; `nil` for any.
-    var required: NetworkInterface.InterfaceType?
+    private let required: NetworkInterface.InterfaceType?
     /// The types that the path must not take.
-    var prohibited: Set<NetworkInterface.InterfaceType> = []
+    private let prohibited: Set<NetworkInterface.InterfaceType>
     /// The socket.
-    var options = ReachabilityOptions()
+    private let options: ReachabilityOptions
     /// What the interfaces cost.
-    var metering = NetworkMetering.unmetered
+    private let metering: NetworkMetering
     /// Whether to find out what identifies the network, too.
-    var identifies = false
+    private let identifies: Bool
+
+    init(
+        required: NetworkInterface.InterfaceType? = nil,
+        prohibited: Set<NetworkInterface.InterfaceType> = [],
+        options: ReachabilityOptions = ReachabilityOptions(),
+        metering: NetworkMetering = .unmetered,
+        identifies: Bool = false
+    ) {
+        (self.required, self.prohibited) = (required, prohibited)
+        (self.options, self.metering, self.identifies) = (options, metering, identifies)
+    }
 
     var description: String { "default path" }
 
@@ -37,8 +48,12 @@ struct PathQuery: MonitorQuery {
 }
 
 /// The query for what identifies the network of the default path.
-struct IdentityQuery: MonitorQuery {
-    let query: PathQuery
+final class IdentityQuery: Query {
+    private let query: PathQuery
+
+    init(query: PathQuery) {
+        self.query = query
+    }
 
     var description: String { "identity of the network" }
 
@@ -313,10 +328,6 @@ extension PathExit {
 
 // MARK: - Queries
 
-extension PathQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(PathQuery.self))
-}
-
 extension NetworkQuery<NetworkPath> {
     /// The default path of this host, through interfaces of some types.
     ///
@@ -342,10 +353,6 @@ extension NetworkQuery<NetworkPath> {
         Self(
             PathQuery(required: required, prohibited: prohibited, options: options, metering: metering))
     }
-}
-
-extension IdentityQuery: ObservableQuery {
-    static let evaluation = QueryEvaluation(QueryKind(IdentityQuery.self))
 }
 
 extension NetworkQuery<NetworkIdentity?> {

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// A query: what is evaluated, and what counts as a change of its value.
+///
+/// Each kind is one class, which is final and not generic: a query takes a reference wherever it is kept, and a call is
+/// as direct as one of a closure. The code of a generic class would look up types in the runtime.
+protocol Query<Value>: AnyObject, Sendable {
+    associatedtype Value: Sendable
+
+    /// What is evaluated, in words.
+    var description: String { get }
+    /// The target whose name the monitor resolves first; `nil` if there is no name.
+    var namedTarget: MonitoredTarget? { get }
+    /// What the value depends on besides routes and interfaces.
+    var inputs: QueryInputs { get }
+    /// Whether the values are events, which come of themselves: nothing is evaluated, and each is delivered.
+    var isEvent: Bool { get }
+
+    /// A value in words.
+    func words(_ value: Value) -> String
+    /// What is known of the value, in one sentence; `nil` for nothing.
+    func sentence(on result: Result<Value, ReachabilityError>?) -> String
+    /// Why the value is as it is; `nil` if it has no reason.
+    func reason(_ value: Value) -> ReachabilityReason?
+    /// Whether two values are equal in what counts as a change: the second one is not delivered then.
+    func areSame(_ one: Value, _ other: Value) -> Bool
+    /// The value that is an event; `nil` for queries that are evaluated.
+    func value(of event: NetworkEvent) -> Value?
+    /// Evaluates the query: a function of what is known alone.
+    func value(_ known: inout Known) throws(Interruption) -> Value
+
+    // MARK: Made for each kind by the extension
+
+    /// Evaluates the query, and offers the result to a sink.
+    ///
+    /// - Parameters:
+    ///   - sink: The sink of an observation.
+    ///   - index: The index of the query in it.
+    ///   - known: What is known.
+    ///   - onlyChanges: Whether a value that equals the last one is dropped. A name whose resolver cannot run needs
+    ///     that: the value about the addresses from before does not end that failure.
+    /// - Returns: Whether the value is delivered, and its error.
+    /// - Throws: ``Interruption/missing`` if something is missing.
+    func evaluate(
+        for sink: ObservationSink<Value>,
+        _ index: Int,
+        _ known: inout Known,
+        onlyChanges: Bool
+    ) throws(Interruption) -> EvaluationOutcome
+    /// Calls a handler that is to be called on the monitor's thread with what is due.
+    func deliver(_ sink: ObservationSink<Value>)
+}
+
+extension Query {
+    var namedTarget: MonitoredTarget? { nil }
+    var inputs: QueryInputs { [] }
+    var isEvent: Bool { false }
+
+    func words(_ value: Value) -> String { "\(value)" }
+
+    func sentence(on result: Result<Value, ReachabilityError>?) -> String {
+        switch result {
+        case .success(let value): "\(description): \(words(value))"
+        case .failure(let error): "\(description) could not be evaluated: \(error)"
+        case nil: "\(description): no value yet"
+        }
+    }
+
+    func reason(_ value: Value) -> ReachabilityReason? { nil }
+
+    func value(of event: NetworkEvent) -> Value? { nil }
+
+    func evaluate(
+        for sink: ObservationSink<Value>,
+        _ index: Int,
+        _ known: inout Known,
+        onlyChanges: Bool
+    ) throws(Interruption) -> EvaluationOutcome {
+        let result = known.attempt { (known) throws(Interruption) in try value(&known) }
+        guard let result else { throw .missing }
+        return sink.take(result, index, onlyChanges)
+    }
+
+    func deliver(_ sink: ObservationSink<Value>) { sink.deliver() }
+}
+
+/// The query for events.
+final class EventQuery: Query {
+    var description: String { "events" }
+    var isEvent: Bool { true }
+
+    func areSame(_ one: NetworkEvent, _ other: NetworkEvent) -> Bool { false }
+
+    func value(of event: NetworkEvent) -> NetworkEvent? { event }
+
+    func value(_ known: inout Known) throws(Interruption) -> NetworkEvent {
+        throw .failed(
+            ReachabilityError(
+                .systemFailure, operation: "evaluate events", message: "events come of themselves"))
+    }
+}
+
+extension Result where Success: Sendable, Failure == ReachabilityError {
+    /// The answer; `nil` for a failure.
+    var answer: Success? { try? get() }
+
+    /// Whether this result follows another one without being a change of it.
+    func isSame(as other: Self?, _ areSame: (Success, Success) -> Bool) -> Bool {
+        switch (self, other) {
+        case (.success(let one), .success(let other)): areSame(one, other)
+        case (.failure(let one), .failure(let other)): one == other
+        default: false
+        }
+    }
+}
+
+/// A target with its options.
+///
+/// It is shared by the handle, its observations and the monitor.
+final class MonitoredTarget: Sendable {
+    let target: ReachabilityTarget
+    /// Options other than the defaults, which need no memory.
+    private let special: Box<ReachabilityOptions>?
+
+    init(target: ReachabilityTarget, options: ReachabilityOptions) {
+        self.target = target
+        special = options == ReachabilityOptions() ? nil : Box(options)
+    }
+
+    var options: ReachabilityOptions {
+        special?.value ?? ReachabilityOptions()
+    }
+
+    /// The host name; `nil` if the target is not a name.
+    var name: String? { target.name }
+
+    /// The target itself if it has a name.
+    var named: MonitoredTarget? { name == nil ? nil : self }
+}
+
+/// A query whose values have an index, as one of several queries of a sequence.
+final class IndexedQuery<Element: Sendable>: Query {
+    private let query: any Query<Element>
+    private let index: Int
+
+    init(_ query: any Query<Element>, _ index: Int) {
+        (self.query, self.index) = (query, index)
+    }
+
+    typealias Value = (index: Int, value: Element)
+
+    var description: String { query.description }
+    var namedTarget: MonitoredTarget? { query.namedTarget }
+    var inputs: QueryInputs { query.inputs }
+    var isEvent: Bool { query.isEvent }
+
+    func words(_ value: Value) -> String { query.words(value.value) }
+
+    func sentence(on result: Result<Value, ReachabilityError>?) -> String {
+        query.sentence(on: result?.map(\.value))
+    }
+
+    func reason(_ value: Value) -> ReachabilityReason? { query.reason(value.value) }
+
+    func areSame(_ one: Value, _ other: Value) -> Bool { query.areSame(one.value, other.value) }
+
+    func value(of event: NetworkEvent) -> Value? { query.value(of: event).map { (index, $0) } }
+
+    func value(_ known: inout Known) throws(Interruption) -> Value { (index, try query.value(&known)) }
+}
+
+/// The query for a target's flags.
+final class FlagsQuery: Query {
+    private let target: MonitoredTarget
+
+    init(target: MonitoredTarget) {
+        self.target = target
+    }
+
+    var description: String { "flags of \(target.target)" }
+
+    var namedTarget: MonitoredTarget? { target.named }
+
+    func words(_ flags: ReachabilityFlags) -> String { flags.letters }
+
+    func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
+
+    func value(_ known: inout Known) throws(Interruption) -> ReachabilityFlags {
+        try known.flags(of: target.target, target.options)
+    }
+}
+
+/// The query for a target's report.
+final class ReportQuery: Query {
+    private let target: MonitoredTarget
+    private let detail: ReachabilityReport.Detail
+    private let changes: ReachabilityReport.Change
+
+    init(
+        target: MonitoredTarget,
+        detail: ReachabilityReport.Detail,
+        changes: ReachabilityReport.Change
+    ) {
+        (self.target, self.detail, self.changes) = (target, detail, changes)
+    }
+
+    var description: String { "report on \(target.target)" }
+
+    var namedTarget: MonitoredTarget? { target.named }
+
+    func sentence(on result: Result<ReachabilityReport, ReachabilityError>?) -> String {
+        ReachabilityReport.sentence(on: "\(target.target)", result)
+    }
+
+    func reason(_ report: ReachabilityReport) -> ReachabilityReason? { report.reason }
+
+    func areSame(_ one: ReachabilityReport, _ other: ReachabilityReport) -> Bool {
+        one.isSame(as: other, changes)
+    }
+
+    func value(_ known: inout Known) throws(Interruption) -> ReachabilityReport {
+        try known.report(on: target.target, target.options, detail.evaluation)
+    }
+}
+
+extension ReachabilityReport {
+    /// Whether a report is equal to another one in what counts as a change.
+    ///
+    /// The addresses of a name are not compared: a resolver can return them in another order each time.
+    package func isSame(as other: Self, _ changes: Change) -> Bool {
+        guard flags == other.flags, changes == .report else { return flags == other.flags }
+        return reason == other.reason && interface == other.interface && gateway == other.gateway
+            && sourceAddress == other.sourceAddress
+    }
+}
