@@ -26,7 +26,8 @@ package enum RecordingAnnotation: Hashable, Sendable {
     case wirelessInterfaces([UInt32])
     /// The indexes of interfaces that sysfs describes as cellular modems. Kind 5, u32 each.
     case cellularInterfaces([UInt32])
-    /// Tables that changed in each attempt to dump them: entries can be missing or doubled. Kind 6.
+    /// Tables that changed in each attempt to dump them: entries can be missing or doubled. Outside of a dump, their
+    /// changes are left out until the next one. Kind 6.
     case changingTables([Table])
     /// Tables that the kernel lacks or refused. Kind 7.
     case missingTables([Table])

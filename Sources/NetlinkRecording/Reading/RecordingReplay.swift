@@ -280,7 +280,10 @@ package struct RecordingReplay: Sendable {
         case .dumpEnds: return isInsideMarkedDump
         case .wirelessInterfaces(let indexes): state.routing.wirelessIndexes.formUnion(indexes)
         case .cellularInterfaces(let indexes): state.routing.cellularIndexes.formUnion(indexes)
-        case .changingTables(let tables): state.coverage.changed(tables)
+        case .changingTables(let tables):
+            state.coverage.changed(tables)
+            // Outside of a dump, what follows does not say how they change.
+            if !isInsideMarkedDump, !state.coverage.knowsNeighbours { snapshot.neighbours = nil }
         case .origin(let text): snapshot.kernel = KernelRelease(text)
         case .requester(let port, let requester):
             guard requesters[port] != nil || requesters.count < Recording.Event.Requester.portLimit else {
@@ -453,7 +456,7 @@ struct RecordingCoverage: Hashable, Sendable {
 
     private func change(_ table: DumpRequest.Table, _ family: IPAddress.Family? = nil) -> String? {
         guard changing.contains(Table(table, family: family)) else { return nil }
-        return "the \(Self.name(table, family)) changed while they were recorded: record again"
+        return "the \(Self.name(table, family)) changed faster than they were recorded"
     }
 
     private static func name(_ table: DumpRequest.Table, _ family: IPAddress.Family?) -> String {

@@ -27,8 +27,8 @@ struct LifetimeSchedule {
         return earliest.map { max($0, wanted) } ?? wanted
     }
 
-    /// Forgets the lifetimes, as a dump begins.
-    mutating func dumpBegins() {
+    /// Forgets the lifetimes, as a dump begins or is left out.
+    mutating func forget() {
         end = nil
     }
 

@@ -25,7 +25,7 @@ package struct LiveEvents: ~Copyable {
     ///
     /// - Throws: An error if the kernel or a sandbox refuses notifications or dumps.
     package init() throws(ReachabilityError) {
-        var recorder = try Recorder()
+        var recorder = try Recorder(neighbours: false)
         if let error = recorder.watchError { throw error }
         replay.take(try recorder.takeSnapshot())
         descriptor = recorder.events?.descriptor ?? -1

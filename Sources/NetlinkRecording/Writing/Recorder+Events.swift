@@ -71,7 +71,7 @@ extension Recorder {
             var wake: RecordingWait.Wake
             repeat {
                 try recordEvents(into: &writer, &wait)
-                wake = try wait.next(events: events?.descriptor ?? -1, until: lifetimes.due)
+                wake = try wait.next(events: eventDescriptors, until: dumpDue)
                 if wake == .timeout { try recordDump(into: &writer) }
                 if wake == .hangUp { throw ReachabilityError(writer.brokenPipe) }
                 if case .resumed(let duration) = wake { try recordSleep(duration, into: &writer) }

@@ -29,14 +29,15 @@ extension Recorder {
     ) throws(ReachabilityError) -> RecordingSummary {
         if let watchError { throw watchError }
         summary = RecordingSummary()
+        unprivileged = UnprivilegedChanges(limit: rotation.limit)
         try beginFile(&rotation, nil)
         var wait = RecordingWait(stop, sleep)
         var (pause, retry) = (Self.retryPauses.first, ContinuousClock.now)
         var firstError: ReachabilityError?
         while true {
             let wake = try wait.next(
-                events: firstError == nil ? events?.descriptor ?? -1 : -1,
-                until: firstError == nil ? [rotation.syncDue, lifetimes.due].compactMap(\.self).min() : retry
+                events: firstError == nil ? eventDescriptors : [],
+                until: firstError == nil ? [rotation.syncDue, dumpDue].compactMap(\.self).min() : retry
             )
             if wake == .stop { break }
             do {
@@ -81,13 +82,27 @@ extension Recorder {
                 try beginFile(&rotation, .continued)
             }
         case .timeout:
-            if let due = lifetimes.due, due <= .now {
+            if let due = dumpDue, due <= .now, try hasRoomForDump(&rotation) {
                 try rotation.isFull ? beginFile(&rotation, .continued) : recordDump(into: &rotation)
             }
             try attempt { () throws(RecordingError) in try rotation.sync() }
         case .resumed(let duration): try recordSleep(duration, into: &rotation)
         case .stop, .hangUp: break
         }
+    }
+
+    /// Whether a dump that is due can be made: one for the lifetimes of routes has a budget.
+    private mutating func hasRoomForDump(_ rotation: inout RecordingRotation) throws(ReachabilityError)
+        -> Bool
+    {
+        guard let due = lifetimes.due, due <= .now else { return true }
+        var bytes: [UInt8] = []
+        let time = clock.now
+        bytes.appendStamped(time) { statement in
+            if !unprivileged.takeDump(to: &statement) { lifetimes.forget() }
+        }
+        try attempt { () throws(RecordingError) in try rotation.append(bytes) }
+        return lifetimes.due != nil
     }
 
     /// Begins the next file.

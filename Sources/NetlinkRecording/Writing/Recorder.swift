@@ -25,6 +25,10 @@ package struct Recorder: ~Copyable {
     private var queries: QuerySocket
     /// Receives notifications during and after dumps; `nil` when a sandbox refuses it.
     var events: EventSocket?
+    /// Receives those of neighbours: as many as there are of them, none of the others is lost.
+    private var neighbourEvents: EventSocket?
+    /// What is readable when there are notifications; empty when there are none.
+    let eventDescriptors: [Int32]
     /// Time stamps and notifications that are newer than the last dump.
     private(set) var pending: [UInt8] = []
     /// What the present recording has so far.
@@ -35,6 +39,8 @@ package struct Recorder: ~Copyable {
     var clock: RecorderClock
     /// When routers may have prolonged routes.
     var lifetimes = LifetimeSchedule()
+    /// Selects what is written of changes that need no privilege.
+    var unprivileged = UnprivilegedChanges()
     /// Finds the owners of the ports of notifications.
     private var ports = PortLookup()
     /// Why not all groups of notifications were joined; `nil` when they were.
@@ -44,10 +50,12 @@ package struct Recorder: ~Copyable {
     ///
     /// - Parameters:
     ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
+    ///   - neighbours: Whether to receive notifications of neighbours.
     ///   - clock: Reads the host's clocks.
     /// - Throws: An error when no socket for requests can be opened. Notifications are optional.
     package init(
         eventBuffer: UInt32 = 8 << 20,
+        neighbours: Bool = true,
         clock: @escaping @Sendable () -> ClockReading = { .now }
     ) throws(ReachabilityError) {
         queries = try QuerySocket()
@@ -55,11 +63,22 @@ package struct Recorder: ~Copyable {
         do {
             let socket = try EventSocket()
             _ = try socket.setBuffer(bytes: eventBuffer)
-            for group in EventGroup.monitored + [.neighbour] { try socket.join(group) }
+            for group in EventGroup.monitored { try socket.join(group) }
+            var descriptors = [socket.descriptor]
             events = consume socket
+            if neighbours {
+                let socket = try EventSocket()
+                _ = try socket.setBuffer(bytes: eventBuffer)
+                try socket.join(.neighbour)
+                descriptors.append(socket.descriptor)
+                neighbourEvents = consume socket
+            }
+            eventDescriptors = descriptors
             watchError = nil
         } catch {
             events = nil
+            neighbourEvents = nil
+            eventDescriptors = []
             watchError = error
         }
     }
@@ -72,7 +91,7 @@ package struct Recorder: ~Copyable {
     package mutating func takeSnapshot(
         _ drop: ([UInt8]) -> Void = { _ in }
     ) throws(ReachabilityError) -> RecordedSnapshot {
-        lifetimes.dumpBegins()
+        lifetimes.forget()
         var tables = RecordedTable.all
         var stale = Set(tables.indices)
         for attempt in 0..<Self.attempts where !stale.isEmpty {
@@ -80,6 +99,7 @@ package struct Recorder: ~Copyable {
             if attempt > 0 { usleep(5_000 << UInt32(attempt)) }
             stale.formUnion(try collectEvents(tables))
             drop(takePending())
+            unprivileged.dumpBegins()
             // The dump can begin a file, and what comes after it is read without this.
             ports.stateAgain()
             for index in stale.sorted() {
@@ -95,6 +115,7 @@ package struct Recorder: ~Copyable {
         for table in tables where table.table == .routes && table.family == .v6 {
             table.forEachMessage { lifetimes.note($0, at: .now) }
         }
+        pending.appendStamped(clock.now) { unprivileged.dumpEnded(tables, to: &$0) }
         lifetimes.dumpEnded(bytes: tables.reduce(0) { $0 + $1.messages.count }, at: .now)
         return RecordedSnapshot(
             clock: clock.reading,
@@ -122,6 +143,9 @@ package struct Recorder: ~Copyable {
 
     // MARK: - Events
 
+    /// When the recording needs a dump of its own; `nil` for never.
+    var dumpDue: ContinuousClock.Instant? { [lifetimes.due, unprivileged.dumpDue].compactMap(\.self).min() }
+
     /// Reads the queued notifications into ``pending``, and returns the tables that they may have changed.
     private mutating func collectEvents(_ tables: [RecordedTable]) throws(ReachabilityError) -> Set<Int> {
         var touched: Set<Int> = []
@@ -139,10 +163,16 @@ package struct Recorder: ~Copyable {
         -> FeedReading
     {
         guard events != nil else { return .empty }
+        try readNeighbours(look)
         var isOverrun = false
         var ports: Set<UInt32> = []
         var lifetimes = lifetimes
-        defer { self.lifetimes = lifetimes }
+        var changes = UnprivilegedChanges()
+        swap(&changes, &unprivileged)
+        defer {
+            self.lifetimes = lifetimes
+            swap(&changes, &unprivileged)
+        }
         let begin = pending.count
         // Not before the queue is empty, as a lookup takes its time, and ahead of the changes that were asked for.
         defer { if !isOverrun { statePorts(ports, at: begin) } }
@@ -150,8 +180,7 @@ package struct Recorder: ~Copyable {
             var batch: [UInt8] = []
             let now = clock.now
             let reading = try events?.receive { message in
-                batch.appendTimeStamp(now)
-                batch.appendPadded(message.bytes)
+                batch.appendStamped(now) { changes.append(message, to: &$0) }
                 if message.port != 0 { ports.insert(message.port) }
                 lifetimes.note(message, at: .now)
                 look(message)
@@ -163,6 +192,34 @@ package struct Recorder: ~Copyable {
             }
         }
         return isOverrun ? .overrun : .changes
+    }
+
+    /// Reads the queued notifications of neighbours into ``pending``.
+    private mutating func readNeighbours(_ look: (NetlinkMessage) -> Void) throws(ReachabilityError) {
+        var changes = UnprivilegedChanges()
+        swap(&changes, &unprivileged)
+        defer { swap(&changes, &unprivileged) }
+        for _ in 0..<Self.burstLimit {
+            var batch: [UInt8] = []
+            let now = clock.now
+            let reading = try neighbourEvents?.receive { message in
+                batch.appendStamped(now) { changes.append(message, to: &$0) }
+                look(message)
+            }
+            pending += batch
+            switch reading {
+            case .changes: continue
+            case .overrun:
+                // The kernel drops further ones until the queue is empty.
+                while try neighbourEvents?.receive({ _ in }) != .empty {}
+                var tables: [RecordedTable] = []
+                for family in IPAddress.Family.allCases {
+                    tables.append(try dump(.init(.neighbours, family)))
+                }
+                pending.appendStamped(clock.now) { changes.neighboursDumped(tables, to: &$0) }
+            case .empty, nil: return
+            }
+        }
     }
 
     /// Adds the owners of ports, at a place in ``pending``.

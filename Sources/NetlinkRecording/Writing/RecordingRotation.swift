@@ -30,7 +30,7 @@ package struct RecordingRotation: ~Copyable {
     private static let parts: UInt64 = 8
 
     package let path: String
-    private let limit: UInt64
+    let limit: UInt64
     private var directory: Int32 = -1
     /// The files, oldest first; the last one is written to while ``isOpen``.
     private var files: [File] = []

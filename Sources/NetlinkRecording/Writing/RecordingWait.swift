@@ -12,7 +12,7 @@ struct RecordingWait {
         case stop
         /// The output is a pipe or a socket whose reader is gone.
         case hangUp
-        /// The event socket is readable.
+        /// An event socket is readable.
         case events
         /// The machine has slept for this long.
         case resumed(Duration)
@@ -50,12 +50,12 @@ struct RecordingWait {
     /// Waits for the first of several things.
     ///
     /// - Parameters:
-    ///   - events: The event socket; -1 for none.
+    ///   - events: The event sockets.
     ///   - limit: When to stop waiting; never by default.
     /// - Returns: What came first.
     /// - Throws: An error if the system refuses to wait.
     mutating func next(
-        events: Int32,
+        events: [Int32],
         until limit: ContinuousClock.Instant? = nil
     ) throws(ReachabilityError) -> Wake {
         while true {
@@ -75,7 +75,7 @@ struct RecordingWait {
     mutating func backOff() throws(ReachabilityError) -> Bool {
         if lastBackOff.duration(to: .now) > .seconds(30) { pause = Self.backOffLimits.first }
         let rest = Self.milliseconds(until: deadline) ?? .max
-        let isStopped = try poll(events: -1, milliseconds: min(pause, rest)).isStopped
+        let isStopped = try poll(events: [], milliseconds: min(pause, rest)).isStopped
         lastBackOff = .now
         let isOver = isStopped || rest <= pause
         pause = min(pause * 2, Self.backOffLimits.last)
@@ -99,11 +99,11 @@ struct RecordingWait {
     }
 
     private func poll(
-        events: Int32,
+        events: [Int32],
         milliseconds: Int32
     ) throws(ReachabilityError) -> (isStopped: Bool, hasEvents: Bool, isAwake: Bool, isHungUp: Bool) {
         // poll() ignores negative descriptors.
-        var entries = [descriptor, events, sleep?.descriptor ?? -1].map {
+        var entries = ([descriptor, sleep?.descriptor ?? -1] + events).map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
         }
         // Without events, poll() reports only that the other end is closed.
@@ -112,8 +112,8 @@ struct RecordingWait {
             throw ReachabilityError(operation: "wait for notifications", number: errno)
         }
         return (
-            entries[0].revents != 0, entries[1].revents != 0, entries[2].revents != 0,
-            entries[3].revents != 0
+            entries[0].revents != 0, entries[2...].dropLast().contains { $0.revents != 0 },
+            entries[1].revents != 0, entries.last?.revents != 0
         )
     }
 }

@@ -112,6 +112,15 @@ extension [UInt8] {
         )
     }
 
+    /// Appends a time stamp and what the body appends, or nothing where that is nothing.
+    mutating func appendStamped(_ time: Recording.Time, _ body: (inout [UInt8]) -> Void) {
+        let start = count
+        appendTimeStamp(time)
+        let stamped = count
+        body(&self)
+        if count == stamped { removeLast(stamped - start) }
+    }
+
     /// Writes whole, padded messages to a blocking descriptor.
     ///
     /// After a failed write the file ends with its last whole message, unless it cannot be truncated.

@@ -45,7 +45,7 @@ struct LifetimeScheduleTests {
 
     @Test func `a dump forgets the lifetimes of before`() throws {
         var schedule = try Self.schedule(Self.route(origin: 9, ticks: 1_000))
-        schedule.dumpBegins()
+        schedule.forget()
         #expect(schedule.due == nil)
     }
 

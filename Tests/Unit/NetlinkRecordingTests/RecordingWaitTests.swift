@@ -14,14 +14,14 @@ struct RecordingWaitTests {
         for (reading, writing) in [try openPipe(), (sockets[0], sockets[1])] {
             defer { close(writing) }
             var wait = RecordingWait(RecordingStop(), output: writing)
-            #expect(try wait.next(events: -1, until: .now) == .timeout)
+            #expect(try wait.next(events: [], until: .now) == .timeout)
             close(reading)
             // A process that another test starts has the end too, until it executes its program.
-            #expect(try wait.next(events: -1, until: .now + .seconds(600)) == .hangUp)
+            #expect(try wait.next(events: [], until: .now + .seconds(600)) == .hangUp)
         }
         let descriptor = open(file.path, O_WRONLY | O_CLOEXEC)
         defer { close(descriptor) }
         var wait = RecordingWait(RecordingStop(), output: descriptor)
-        #expect(try wait.next(events: -1, until: .now) == .timeout)
+        #expect(try wait.next(events: [], until: .now) == .timeout)
     }
 }

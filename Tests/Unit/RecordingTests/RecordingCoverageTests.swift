@@ -94,7 +94,7 @@ struct RecordingCoverageTests {
         let routes = try recording(.init(.routes, family: .v6))
         #expect(try reasons(routes) == nil)
         #expect(
-            try reasons(routes, .anyV6) == "the IPv6 routes changed while they were recorded: record again")
+            try reasons(routes, .anyV6) == "the IPv6 routes changed faster than they were recorded")
         #expect(try reasons(recording(.init(.links)))?.hasPrefix("the interfaces changed") == true)
         #expect(try reasons(recording(.init(.nexthops)))?.hasPrefix("the nexthop objects changed") == true)
         let neighbours = try recording(.init(.neighbours, family: .v4))

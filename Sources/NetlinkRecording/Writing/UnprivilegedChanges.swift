@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkRoute
+internal import RoutingModel
+
+/// Selects what a recorder writes of the changes that need no privilege.
+///
+/// Any user makes neighbours by sending packets, and any host of a link makes neighbours, IPv6 addresses and IPv6
+/// routes by answering and by announcing itself as a router. What no answer depends on is left out: neighbours that
+/// are no gateway, states of a gateway that decide alike, and lifetimes of addresses that are prolonged. The rest has
+/// a budget in a recording of bounded size. Where it is used up, the recording states the tables whose changes are
+/// left out, and a dump follows when there is room.
+struct UnprivilegedChanges {
+    /// What is known of a neighbour.
+    private struct Entry {
+        /// Its state now; `nil` where it is gone.
+        var state: NeighbourState?
+        /// Its state in the recording; `nil` where it is not there.
+        var recorded: NeighbourState?
+        /// The last notification.
+        var message: [UInt8] = []
+    }
+
+    /// An IPv6 address of an interface.
+    private struct AddressKey: Hashable {
+        let interfaceIndex: UInt32
+        let address: IPAddress
+    }
+
+    /// The neighbours of the kernel, and those of the last dump.
+    private var neighbours: [Neighbour.Key: Entry] = [:]
+    /// The gateways of IPv4 default routes, between which their state decides where there are several.
+    private var rivals: Set<Neighbour.Key> = []
+    /// The gateways of IPv6 routes, which are passed over while they do not answer.
+    private var gateways: Set<Neighbour.Key> = []
+    private var addresses: [AddressKey: InterfaceAddress] = [:]
+    private var neighbourBudget: ChangeBudget
+    private var routerBudget: ChangeBudget
+    /// The budget of dumps for lifetimes of routes, which a router can make as short as it likes.
+    private var dumpBudget: ChangeBudget
+
+    /// - Parameters:
+    ///   - limit: The most bytes of the recording; `nil` for one without a limit, in which nothing has a budget.
+    ///   - now: The time.
+    init(limit: UInt64? = nil, at now: ContinuousClock.Instant = .now) {
+        neighbourBudget = ChangeBudget(limit.map { $0 / 64 }, at: now)
+        routerBudget = neighbourBudget
+        dumpBudget = ChangeBudget(limit.map { $0 / 8 }, at: now)
+    }
+
+    /// When a dump shall end what is left out; `nil` while nothing is.
+    var dumpDue: ContinuousClock.Instant? {
+        [neighbourBudget.dumpDue, routerBudget.dumpDue, dumpBudget.dumpDue].compactMap(\.self).min()
+    }
+
+    // MARK: Notifications
+
+    /// Appends what the recording has of a notification.
+    mutating func append(
+        _ message: NetlinkMessage,
+        to bytes: inout [UInt8],
+        at now: @autoclosure () -> ContinuousClock.Instant = .now
+    ) {
+        switch DumpRequest.Table(of: message) {
+        case .neighbours:
+            guard let key = note(message) else { return }
+            append(key, to: &bytes, at: now())
+        case .addresses, .routes, .nexthops:
+            let change = learnt(from: message) ? message.change : nil
+            if let change {
+                // A neighbour that decides from now on: its state comes ahead of the route.
+                for key in learn(change) { append(key, to: &bytes, at: now()) }
+                if isProlonged(change, message) { return }
+                guard !change.canBeRouters || message.port != 0 || takeRouters(message, &bytes, now()) else {
+                    return
+                }
+            }
+            bytes.appendPadded(message.bytes)
+        default: bytes.appendPadded(message.bytes)
+        }
+    }
+
+    private mutating func takeRouters(
+        _ message: NetlinkMessage, _ bytes: inout [UInt8], _ now: ContinuousClock.Instant
+    ) -> Bool {
+        routerBudget.take(message.bytes.count, at: now) {
+            bytes.append(.changingTables([.init(.addresses, family: .v6), .init(.routes, family: .v6)]))
+        }
+    }
+
+    /// Whether there is room for a dump that shows whether a router has prolonged its routes; appends where it is
+    /// used up.
+    mutating func takeDump(to bytes: inout [UInt8], at now: ContinuousClock.Instant = .now) -> Bool {
+        dumpBudget.take(dumpBudget.dumpSize, at: now) {
+            bytes.append(.changingTables([.init(.routes, family: .v6)]))
+        }
+    }
+
+    // MARK: Neighbours
+
+    /// Notes a notification about a neighbour; returns whose it is, `nil` for another kind of entry.
+    private mutating func note(_ message: NetlinkMessage) -> Neighbour.Key? {
+        switch message.change {
+        case .neighbour(let neighbour):
+            neighbours[neighbour.key, default: Entry()].state = neighbour.state
+            neighbours[neighbour.key]?.message = Array(message.bytes)
+            return neighbour.key
+        case .removedNeighbour(let key):
+            guard neighbours[key]?.recorded != nil else {
+                neighbours[key] = nil
+                return nil
+            }
+            neighbours[key]?.state = nil
+            neighbours[key]?.message = Array(message.bytes)
+            return key
+        default: return nil
+        }
+    }
+
+    /// Appends the last notification about a neighbour if it makes a difference.
+    private mutating func append(
+        _ key: Neighbour.Key,
+        to bytes: inout [UInt8],
+        at now: @autoclosure () -> ContinuousClock.Instant = .now
+    ) {
+        guard let entry = neighbours[key], !entry.message.isEmpty,
+            standing(entry.state, of: key) != standing(entry.recorded, of: key)
+        else { return }
+        let isTaken = neighbourBudget.take(entry.message.count, at: now()) {
+            bytes.append(.changingTables(IPAddress.Family.allCases.map { .init(.neighbours, family: $0) }))
+        }
+        guard isTaken else { return }
+        entry.message.withUnsafeBytes { bytes.appendPadded($0) }
+        neighbours[key] = entry.state.map { Entry(state: $0, recorded: $0) }
+    }
+
+    /// What a state of a neighbour means for the routes with it as their gateway; `nil` where it means nothing.
+    private func standing(_ state: NeighbourState?, of key: Neighbour.Key) -> NeighbourState? {
+        let isRival = rivals.count > 1 && rivals.contains(key)
+        guard isRival || gateways.contains(key) else { return nil }
+        // The kernel takes a neighbour that it has not met to answer.
+        guard let state, state != .reachable else { return .reachable }
+        guard isRival else { return state.contains(.failed) ? .failed : .reachable }
+        return state.isDisjoint(with: .valid) ? state : .stale
+    }
+
+    /// Notes the gateways of a change; returns the neighbours that decide only since then.
+    private mutating func learn(_ change: NetworkChange) -> [Neighbour.Key] {
+        var found: [Neighbour.Key] = []
+        func add(_ nexthops: [Nexthop], to keys: inout Set<Neighbour.Key>) {
+            for case (let index, let gateway?) in nexthops.map({ ($0.interfaceIndex, $0.gateway) }) {
+                let key = Neighbour.Key(interfaceIndex: index, address: gateway)
+                if keys.insert(key).inserted { found.append(key) }
+            }
+        }
+        let rivalCount = rivals.count
+        switch change {
+        case .route(let route, _) where route.destination.family == .v4: add(route.nexthops, to: &rivals)
+        case .route(let route, _): add(route.nexthops, to: &gateways)
+        case .nexthop(let object):
+            guard case .single(let nexthop) = object.kind else { break }
+            add([nexthop], to: &rivals)
+            add([nexthop], to: &gateways)
+        default: break
+        }
+        return rivalCount == 1 && rivals.count > 1 ? found + rivals : found
+    }
+
+    /// Whether a message can have a gateway that decides, or be a router's.
+    ///
+    /// The others are not parsed: IPv4 routes can be a million.
+    private func learnt(from message: NetlinkMessage) -> Bool {
+        guard DumpRequest.Table(of: message) == .routes, message.family == IPAddress.Family.v4.rawValue
+        else { return true }
+        // `rtm_dst_len` of `struct rtmsg`: only default routes are chosen by their gateways.
+        let place = NetlinkMessage.headerLength + 1
+        return message.bytes.count > place && message.bytes[place] == 0
+    }
+
+    // MARK: Addresses
+
+    /// Whether a notification prolongs the lifetime of an address, and changes nothing else.
+    private mutating func isProlonged(_ change: NetworkChange, _ message: NetlinkMessage) -> Bool {
+        switch change {
+        case .address(let address):
+            let before = addresses.updateValue(address, forKey: Self.key(address))
+            return before == address && message.port == 0
+        case .removedAddress(let address):
+            addresses[Self.key(address)] = nil
+            return false
+        default: return false
+        }
+    }
+
+    private static func key(_ address: InterfaceAddress) -> AddressKey {
+        AddressKey(interfaceIndex: address.interfaceIndex, address: address.address)
+    }
+
+    // MARK: Dumps
+
+    /// Forgets what the recording has, as a dump replaces it.
+    mutating func dumpBegins() {
+        (neighbours, rivals, gateways, addresses) = ([:], [], [], [:])
+        neighbourBudget.dumpBegins()
+        routerBudget.dumpBegins()
+        dumpBudget.dumpBegins()
+    }
+
+    /// Takes a dump that is complete, and appends what notifications during it have changed.
+    mutating func dumpEnded(_ tables: [RecordedTable], to bytes: inout [UInt8]) {
+        let size = tables.reduce(0) { $0 + $1.messages.count }
+        (neighbourBudget.dumpSize, routerBudget.dumpSize, dumpBudget.dumpSize) = (size, size, size)
+        for table in tables {
+            switch table.table {
+            case .addresses, .routes, .nexthops:
+                table.forEachMessage { message in
+                    guard learnt(from: message), let change = message.change else { return }
+                    _ = learn(change)
+                    guard case .address(let address) = change else { return }
+                    addresses[Self.key(address)] = addresses[Self.key(address)] ?? address
+                }
+            case .neighbours:
+                table.forEachMessage { message in
+                    guard case .neighbour(let neighbour)? = message.change else { return }
+                    if neighbours[neighbour.key] == nil {
+                        neighbours[neighbour.key] = Entry(state: neighbour.state)
+                    }
+                    neighbours[neighbour.key]?.recorded = neighbour.state
+                }
+            case .links, .rules, .settings: break
+            }
+        }
+        for key in rivals.union(gateways) { append(key, to: &bytes) }
+    }
+
+    /// Takes dumps of the neighbours after their notifications were lost, and appends what has changed.
+    mutating func neighboursDumped(_ tables: [RecordedTable], to bytes: inout [UInt8]) {
+        var gone = Set(neighbours.keys)
+        for table in tables {
+            table.forEachMessage { message in
+                guard let key = note(message) else { return }
+                gone.remove(key)
+                neighbours[key]?.message.clearFlags()
+                append(key, to: &bytes)
+            }
+        }
+        for key in gone {
+            guard neighbours[key]?.recorded != nil else {
+                neighbours[key] = nil
+                continue
+            }
+            neighbours[key]?.state = nil
+            neighbours[key]?.message = .removal(of: key)
+            append(key, to: &bytes)
+        }
+    }
+}
+
+extension NetworkChange {
+    /// Whether a router of the link can have announced it: an IPv6 address or route beyond the link.
+    fileprivate var canBeRouters: Bool {
+        switch self {
+        case .address(let address), .removedAddress(let address):
+            address.address.family == .v6 && !address.address.isLinkScoped
+                && !address.flags.contains(.permanent)
+        case .route(let route, _), .removedRoute(let route):
+            route.destination.family == .v6 && !route.destination.address.isLinkScoped
+                && route.mayBeProlonged
+        default: false
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The notification that a neighbour is gone (RTM_DELNEIGH).
+    fileprivate static func removal(of key: Neighbour.Key) -> [UInt8] {
+        let address = key.address.networkBytes
+        // `struct ndmsg`, and the address (NDA_DST) with the 4 bytes of its attribute.
+        var payload: [UInt8] = [key.address.family.rawValue, 0, 0, 0]
+        payload += key.interfaceIndex.hostBytes + [0, 0, 0, 0]
+        payload += UInt16(4 + address.count).hostBytes + UInt16(1).hostBytes + address
+        var bytes: [UInt8] = []
+        bytes.appendMessage(type: 29, payload: payload)
+        return bytes
+    }
+
+    /// Makes a notification of a part of a dump: the flags of the header are 0.
+    fileprivate mutating func clearFlags() {
+        replaceSubrange(6..<8, with: [0, 0])
+    }
+}
+
+// MARK: - The budget
+
+/// How much of a recording others can fill: so many bytes at once, and as many again in a day.
+struct ChangeBudget {
+    /// The bytes of the time stamp of a message.
+    private static let stamp = 24
+
+    /// The most bytes at once; `nil` for no limit.
+    private let capacity: Double?
+    private var rest: Double
+    private var last: ContinuousClock.Instant
+    /// The bytes of a dump, which the budget pays where it ends what is left out.
+    var dumpSize = 0
+    /// When there is room for a dump; `nil` while nothing is left out.
+    private(set) var dumpDue: ContinuousClock.Instant?
+
+    init(_ capacity: UInt64?, at now: ContinuousClock.Instant) {
+        self.capacity = capacity.map { Double($0) }
+        (rest, last) = (self.capacity ?? 0, now)
+    }
+
+    /// Takes the bytes of a message out of the budget.
+    ///
+    /// - Parameters:
+    ///   - count: The bytes.
+    ///   - now: The time.
+    ///   - state: Called for the first message since the last dump that is left out.
+    /// - Returns: Whether the message is written.
+    mutating func take(_ count: Int, at now: ContinuousClock.Instant, _ state: () -> Void) -> Bool {
+        guard let capacity else { return true }
+        guard dumpDue == nil else { return false }
+        let rate = capacity / 86_400
+        rest = min(capacity, rest + rate * (last.duration(to: now) / .seconds(1)))
+        last = now
+        rest -= Double(count + Self.stamp)
+        guard rest < 0 else { return true }
+        dumpDue = now + .seconds(min(max(1, (Double(dumpSize) - rest) / rate), 1e9))
+        state()
+        return false
+    }
+
+    /// Pays for the dump if it ends what is left out.
+    mutating func dumpBegins() {
+        guard dumpDue != nil else { return }
+        dumpDue = nil
+        rest -= Double(dumpSize)
+    }
+}
