@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// Reads small files, or the first bytes of a file.
+/// Reads small files, or the first bytes of a file, and writes all bytes.
 package enum FileBytes {
     /// Reads a descriptor to its end, or up to a limit.
     ///
@@ -19,12 +19,40 @@ package enum FileBytes {
                 let status = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
                 if status < 0 { number = errno } else { count = status }
             }
-            if number == EINTR { continue }
+            if number != 0, isTemporary(number, descriptor, POLLIN) { continue }
             guard number == 0 else { return (bytes, number) }
             if piece.isEmpty { break }
             bytes += piece
         }
         return (bytes, 0)
+    }
+
+    /// Writes all bytes, and waits where the descriptor does not block.
+    ///
+    /// - Returns: How many were written, and the errno that kept the others from it; 0 for all.
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> (count: Int, number: Int32) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { bytes in
+                Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+            }
+            if count >= 0 {
+                written += count
+            } else if !isTemporary(errno, descriptor, POLLOUT) {
+                return (written, errno)
+            }
+        }
+        return (written, 0)
+    }
+
+    /// Whether a failed read or write can be repeated; waits until it can.
+    ///
+    /// A descriptor is non-blocking when another process that shares it made it so.
+    package static func isTemporary(_ number: Int32, _ descriptor: Int32, _ event: Int32) -> Bool {
+        if number == EINTR { return true }
+        guard number == EAGAIN else { return false }
+        var wait = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        return poll(&wait, 1, -1) >= 0 || errno == EINTR
     }
 
     /// Reads a file as text, up to a limit; `nil` if it cannot be read.

@@ -30,7 +30,7 @@ package struct RecordingWriter: ~Copyable {
         if isOwned { WriterLock.setCurrent(isCurrent, descriptor) }
     }
 
-    /// Writes to an open, blocking descriptor, which the caller owns.
+    /// Writes to an open descriptor, which the caller owns.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor.
@@ -121,28 +121,19 @@ extension [UInt8] {
         if count == stamped { removeLast(stamped - start) }
     }
 
-    /// Writes whole, padded messages to a blocking descriptor.
+    /// Writes whole, padded messages.
     ///
     /// After a failed write the file ends with its last whole message, unless it cannot be truncated.
     ///
     /// - Returns: The number of bytes of whole messages that were written, and why these are not all.
     func write(to descriptor: Int32) -> (count: Int, reason: RecordingError.Reason?) {
-        var done = 0
-        while done < count {
-            let written = withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
-            }
-            if written >= 0 {
-                done += written
-            } else if errno != EINTR {
-                let (number, whole) = (errno, wholeMessages(within: done))
-                let end = lseek(descriptor, 0, SEEK_CUR) - off_t(done - whole)
-                let isCut = whole != done && (end < 0 || ftruncate(descriptor, end) != 0)
-                if !isCut { lseek(descriptor, end, SEEK_SET) }
-                return (whole, .unwritable(number, isCut: isCut))
-            }
-        }
-        return (done, nil)
+        let (done, number) = FileBytes.write(self, to: descriptor)
+        guard number != 0 else { return (done, nil) }
+        let whole = wholeMessages(within: done)
+        let end = lseek(descriptor, 0, SEEK_CUR) - off_t(done - whole)
+        let isCut = whole != done && (end < 0 || ftruncate(descriptor, end) != 0)
+        if !isCut { lseek(descriptor, end, SEEK_SET) }
+        return (whole, .unwritable(number, isCut: isCut))
     }
 
     /// The number of bytes of whole, padded messages in the first `limit` bytes.

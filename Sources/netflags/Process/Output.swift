@@ -38,17 +38,8 @@ struct Output {
     /// Writes the buffer and empties it, also when the write fails.
     func write(_ buffer: inout ByteBuffer) throws(FileFailure) {
         defer { buffer.removeAll() }
-        var written = 0
-        while written < buffer.bytes.count {
-            let count = buffer.bytes.withUnsafeBytes { bytes in
-                Glibc.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
-            }
-            if count >= 0 {
-                written += count
-            } else if !isTemporary(errno, descriptor, POLLOUT) {
-                throw failure(errno)
-            }
-        }
+        let (_, number) = FileBytes.write(buffer.bytes, to: descriptor)
+        guard number == 0 else { throw failure(number) }
     }
 
     /// A write that failed.
@@ -155,16 +146,6 @@ func printError(_ message: String) {
 /// Prints where a recording could not be read.
 func printDamage(_ damage: Recording.Damage) {
     printError("\(damage); \(damage.isMissing ? "its time is not recorded" : "the file is read up to there")")
-}
-
-/// Whether a failed read or write can be repeated; waits until it can.
-///
-/// A descriptor is non-blocking when another process that shares it made it so.
-func isTemporary(_ number: Int32, _ descriptor: Int32, _ event: Int32) -> Bool {
-    if number == EINTR { return true }
-    guard number == EAGAIN else { return false }
-    var wait = pollfd(fd: descriptor, events: Int16(event), revents: 0)
-    return poll(&wait, 1, -1) >= 0 || errno == EINTR
 }
 
 /// Why a file or a descriptor cannot be read or written.

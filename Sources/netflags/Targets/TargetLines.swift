@@ -3,6 +3,7 @@
 import Glibc
 import NetlinkPlanning
 import NetlinkRecording
+import SystemSupport
 
 /// Reads targets from a descriptor, one a line, in bounded memory.
 ///
@@ -78,7 +79,7 @@ struct TargetLines {
     private mutating func read() throws(FileFailure) {
         var bytes = [UInt8](repeating: 0, count: Self.capacity)
         var count = Glibc.read(descriptor, &bytes, bytes.count)
-        while count < 0, isTemporary(errno, descriptor, POLLIN) {
+        while count < 0, FileBytes.isTemporary(errno, descriptor, POLLIN) {
             count = Glibc.read(descriptor, &bytes, bytes.count)
         }
         guard count >= 0 else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import NetlinkRecording
@@ -98,16 +99,48 @@ struct RecordingWriterTests {
     @Test func `a failed write leaves a cut message in a pipe and reports it`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
-        defer { for end in ends { close(end) } }
+        try #require(fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0)
+        defer { close(ends[1]) }
+        // The signal of a pipe without a reader is this thread's.
+        var (signals, before) = (sigset_t(), sigset_t())
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, &before)
+        defer {
+            var none = timespec()
+            sigtimedwait(&signals, nil, &none)
+            pthread_sigmask(SIG_SETMASK, &before, nil)
+        }
         // A pipe takes pages: an odd length of message does not fit into its end.
         let setPipeSize: Int32 = 1_031
         try #require(fcntl(ends[1], setPipeSize, 4_096) == 4_096)
+        // The reader goes when the pipe is full.
+        let reader = ShellCommand("head -c 1 /dev/fd/\(ends[0]) >/dev/null")
+        close(ends[0])
         var writer = RecordingWriter(descriptor: ends[1], path: "pipe")
         let route = SampleMessage.route(interface: 1)
         let routes = (0..<100).flatMap { _ in route }
         let whole = UInt64(4_096 / route.count * route.count)
-        let expected = RecordingError(path: "pipe", offset: whole, reason: .unwritable(EAGAIN, isCut: true))
+        let expected = RecordingError(path: "pipe", offset: whole, reason: .unwritable(EPIPE, isCut: true))
         #expect(throws: expected) { try writer.append(routes) }
         #expect(throws: expected) { try writer.append(.end) }
+        #expect(reader.finish().status == 0)
+    }
+
+    @Test func `a descriptor that does not block takes a whole recording`() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        try #require(fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0)
+        let file = try TemporaryFile()
+        let reader = ShellCommand("sleep 0.1; cat /dev/fd/\(ends[0]) >\(file.path)")
+        close(ends[0])
+        // Far more than a pipe holds.
+        let routes = (0..<10_000).flatMap { _ in SampleMessage.route(interface: 1) }
+        var writer = RecordingWriter(descriptor: ends[1], path: "pipe")
+        try writer.append(routes)
+        try writer.finish()
+        close(ends[1])
+        #expect(reader.finish().status == 0)
+        #expect(try readFile(file.path) == routes)
     }
 }
