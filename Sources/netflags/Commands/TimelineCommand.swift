@@ -95,15 +95,19 @@ struct TimelineCommand: TargetListCommand {
         // A recorder that has just begun has no row yet.
         let hasNoRowYet = cursorFile != nil && from == nil && to == nil
         guard timeline.duration > .zero || hasNoRowYet else {
-            printError(try absence())
+            printError(try absence(timeline))
             return .undetermined
         }
         return try write(timeline, as: format)
     }
 
     /// What says that nothing is recorded in the span.
-    private func absence() throws(ReachabilityError) -> String {
+    private func absence(_ timeline: Timeline) throws(ReachabilityError) -> String {
         let name = LineFile(recording).name
+        // A recorder says what it had until a second ago.
+        if from == nil, to == nil, timeline.isBeingWritten {
+            return "the recorder of \(name) has just begun: ask again in a second"
+        }
         let isStored = Recording.isStored(recording)
         let span = isStored ? try Recording(operand: recording).span() : nil
         let holdsTime = span.map { $0.lowerBound < $0.upperBound } ?? !isStored

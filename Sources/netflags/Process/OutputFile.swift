@@ -20,6 +20,8 @@ enum OutputFile {
         _ buffer: inout ByteBuffer, to path: String, replacing beginning: String = ""
     ) throws(FileFailure) {
         guard path != "-" else { return try Output.standard.write(&buffer) }
+        // A file that reaches its largest size fails the write instead, and the new file goes.
+        signal(SIGXFSZ, SIG_IGN)
         let place = try place(of: path, "write")
         guard place.begins(with: beginning) else {
             throw FileFailure("write \(path)", "a file of another kind has this name: give another name")
