@@ -54,6 +54,9 @@ package enum RecordingAnnotation: Hashable, Sendable {
     /// lengths of its name and its unit, and both texts.
     case requester(port: UInt32, Recording.Event.Requester?)
 
+    /// The recorder could not look for notifications for this many milliseconds; a new dump follows. Kind 18, u64.
+    case stalled(milliseconds: UInt64)
+
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
     /// i32 errno.
     package struct Table: Hashable, Sendable {
@@ -109,6 +112,7 @@ extension RecordingAnnotation {
         case 9: self = .overrun
         case 10: self = .end
         case 11 where body.count >= 8: self = .suspended(milliseconds: body.loadUnaligned(as: UInt64.self))
+        case 18 where body.count >= 8: self = .stalled(milliseconds: body.loadUnaligned(as: UInt64.self))
         case 12 where body.count >= 4: self = .unwritten(number: body.loadUnaligned(as: Int32.self))
         case 13: self = .continued
         case 14 where body.count >= 32, 15 where body.count >= 32:
@@ -138,6 +142,7 @@ extension RecordingAnnotation {
         case .overrun: Self.payload(9)
         case .end: Self.payload(10)
         case .suspended(let milliseconds): Self.payload(11, milliseconds.hostBytes)
+        case .stalled(let milliseconds): Self.payload(18, milliseconds.hostBytes)
         case .unwritten(let number): Self.payload(12, number.hostBytes)
         case .continued: Self.payload(13)
         case .clock(let reading): Self.payload(reading.isBootKnown ? 14 : 15, reading.bytes)

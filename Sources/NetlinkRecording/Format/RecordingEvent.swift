@@ -56,7 +56,8 @@ extension Recording {
     /// A statement about the recording itself: the begin of a gap, or a clock that was set.
     ///
     /// From the begin of a gap to the end of the next dump the network is not recorded. A gap of each kind begins at
-    /// the last message before it, or when the machine fell asleep, or when the recorder ended on request.
+    /// the last message before it, or when the machine fell asleep, when the recorder looked last, or when it ended on
+    /// request.
     public struct Mark: Hashable, Sendable {
         /// What is stated.
         public enum Kind: Hashable, Sendable {
@@ -64,6 +65,9 @@ extension Recording {
             case overrun
             /// The machine slept for this long.
             case suspended(Duration)
+            /// The recorder could not look for notifications for this long: it was stopped, held up by its disk, or had
+            /// no processor time.
+            case stalled(Duration)
             /// The recorder could not write, with this errno, such as ENOSPC for a full disk.
             case unwritten(Int32)
             /// The recorder ended without saying so: it was killed, or the machine lost its power.
@@ -115,7 +119,7 @@ extension Recording.Mark.Kind {
     public var damage: Recording.Damage? {
         switch self {
         case .cut(let damage), .damaged(let damage): damage
-        case .overrun, .suspended, .unwritten, .interrupted, .ended, .clockSet, .clockBehind: nil
+        case .overrun, .suspended, .stalled, .unwritten, .interrupted, .ended, .clockSet, .clockBehind: nil
         }
     }
 
@@ -123,7 +127,7 @@ extension Recording.Mark.Kind {
     public var isGap: Bool {
         switch self {
         case .clockSet, .clockBehind: false
-        case .overrun, .suspended, .unwritten, .interrupted, .ended, .cut, .damaged: true
+        case .overrun, .suspended, .stalled, .unwritten, .interrupted, .ended, .cut, .damaged: true
         }
     }
 }
@@ -134,6 +138,7 @@ extension Recording.Mark: CustomStringConvertible {
         switch kind {
         case .overrun: "notifications were lost"
         case .suspended(let duration): "the machine slept for \(duration.components.seconds) s"
+        case .stalled(let duration): "the recorder could not run for \(Self.seconds(duration)) s"
         case .unwritten(let number):
             "the recorder could not write: \(RecordingError.Reason.unreadable(number))"
         case .interrupted: "the recorder was interrupted"

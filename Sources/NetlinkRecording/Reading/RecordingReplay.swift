@@ -291,7 +291,7 @@ package struct RecordingReplay: Sendable {
             }
             requesters[port] = requester
         case .continued: if case .fileEnd = place { place = .file }
-        case .overrun, .suspended, .unwritten, .end, .clock, .follows: break
+        case .overrun, .suspended, .stalled, .unwritten, .end, .clock, .follows: break
         // A table that the kernel does not have is empty. A dump without a listener counts as it is.
         case .missingTables, .unwatched: break
         }
@@ -344,6 +344,7 @@ extension Recording.Mark.Kind {
         switch annotation {
         case .overrun: self = .overrun
         case .suspended(let milliseconds): self = .suspended(.milliseconds(Int64(clamping: milliseconds)))
+        case .stalled(let milliseconds): self = .stalled(.milliseconds(Int64(clamping: milliseconds)))
         case .unwritten(let number): self = .unwritten(number)
         case .end: self = .ended
         default: return nil
@@ -359,7 +360,7 @@ extension Recording.Mark.Kind {
     /// Whether the recording ends here unless another file follows: the network before the gap is that of its end.
     var isEnd: Bool {
         switch self {
-        case .overrun, .suspended, .unwritten, .clockSet, .clockBehind: false
+        case .overrun, .suspended, .stalled, .unwritten, .clockSet, .clockBehind: false
         case .ended, .interrupted, .cut, .damaged: true
         }
     }
@@ -367,7 +368,7 @@ extension Recording.Mark.Kind {
     /// When the gap begins.
     ///
     /// That is the last message before it. Later times are used where they are known: the recorder was there until it
-    /// ended on request, or until the machine fell asleep.
+    /// ended on request, until it looked last, or until the machine fell asleep.
     ///
     /// - Parameters:
     ///   - last: The time of the last message before the gap; `nil` if none has a time.
@@ -377,8 +378,8 @@ extension Recording.Mark.Kind {
         guard let last, let stated else { return last ?? stated }
         switch self {
         case .ended: return max(last, stated)
-        case .suspended(let duration):
-            // A file can state a sleep of any length.
+        case .suspended(let duration), .stalled(let duration):
+            // A file can state any length.
             let slept = Int64(min(duration / .microseconds(1), 1e16))
             return max(last, Recording.Time(limiting: stated.microsecondsSince1970 - slept))
         case .overrun, .unwritten, .interrupted, .cut, .damaged, .clockSet, .clockBehind: return last

@@ -249,7 +249,7 @@ extension Recording.Mark.Kind {
     fileprivate var event: NetworkEvent? {
         switch self {
         case .suspended(let duration): .slept(duration)
-        case .overrun: .notificationsLost
+        case .overrun, .stalled: .notificationsLost
         default: nil
         }
     }

@@ -29,7 +29,7 @@ package struct RecordingSummary: Hashable, Sendable {
     package var messages = 0
     /// The number of bytes written.
     package var bytes: UInt64 = 0
-    /// How often notifications were lost, each time with a new dump.
+    /// How often notifications were lost, or the recorder could not look for them, each time with a new dump.
     package var overruns = 0
     /// The tables of the last dump that changed in each attempt.
     package var changingTables: [RecordingAnnotation.Table] = []
@@ -71,8 +71,11 @@ extension Recorder {
             var wake: RecordingWait.Wake
             repeat {
                 try recordEvents(into: &writer, &wait)
-                wake = try wait.next(events: eventDescriptors, until: dumpDue)
-                if wake == .timeout { try recordDump(into: &writer) }
+                wake = try wait.next(events: eventDescriptors, until: dumpDue, &lastLook)
+                if wake == .timeout {
+                    try recordEvents(into: &writer, &wait)
+                    try recordDump(into: &writer)
+                }
                 if wake == .hangUp { throw ReachabilityError(writer.brokenPipe) }
                 if case .resumed(let duration) = wake { try recordSleep(duration, into: &writer) }
             } while wake != .stop
@@ -91,18 +94,20 @@ extension Recorder {
         into output: inout Output,
         _ wait: inout RecordingWait
     ) throws(ReachabilityError) -> Bool {
-        guard try readEvents() == .overrun else {
-            let events = takePending()
-            try attempt { () throws(RecordingError) in try output.append(events) }
-            try stateClock(into: &output)
-            return true
+        // A disk that is slow holds up what was received.
+        output.setCurrent(false)
+        defer { output.setCurrent(true) }
+        guard try !markLoss(in: &output) else {
+            // While the changes continue each dump would cause the next overrun.
+            guard try !wait.backOff() else { return false }
+            dropPending()
+            try recordDump(into: &output)
+            return false
         }
-        try markOverrun(in: &output)
-        // While the changes continue each dump would cause the next overrun.
-        guard try !wait.backOff() else { return false }
-        dropPending()
-        try recordDump(into: &output)
-        return false
+        let events = takePending()
+        try attempt { () throws(RecordingError) in try output.append(events) }
+        try stateClock(into: &output)
+        return true
     }
 
     /// Marks that the machine has slept, and writes a dump.
@@ -135,7 +140,7 @@ extension Recorder {
     mutating func recordClosingDump<Output: RecordingOutput & ~Copyable>(
         into output: inout Output
     ) throws(ReachabilityError) {
-        if try readEvents() == .overrun { try markOverrun(in: &output) }
+        _ = try markLoss(in: &output)
         try recordDump(into: &output)
         try stateClock(into: &output)
     }
@@ -165,15 +170,24 @@ extension Recorder {
         summary.take(snapshot)
     }
 
-    /// Marks lost notifications.
+    /// Reads the queued notifications, and marks where some were lost, or came while the recorder could not look.
     ///
-    /// Those that are read and not written are dropped, as a dump follows.
-    private mutating func markOverrun<Output: RecordingOutput & ~Copyable>(
+    /// The time at which those came is not known. They are dropped, as a dump follows.
+    ///
+    /// - Returns: Whether there is a mark.
+    mutating func markLoss<Output: RecordingOutput & ~Copyable>(
         in output: inout Output
-    ) throws(ReachabilityError) {
+    ) throws(ReachabilityError) -> Bool {
+        let stall = lastLook.duration(to: .now)
+        let isOverrun = try readEvents() == .overrun
+        guard isOverrun || stall > Self.longestStall && !pending.isEmpty else { return false }
         dropPending()
         summary.overruns += 1
+        let milliseconds = UInt64(stall / .milliseconds(1))
         let now = clock.now
-        try attempt { () throws(RecordingError) in try output.append(.overrun, at: now) }
+        try attempt { () throws(RecordingError) in
+            try output.append(isOverrun ? .overrun : .stalled(milliseconds: milliseconds), at: now)
+        }
+        return true
     }
 }

@@ -37,7 +37,8 @@ extension Recorder {
         while true {
             let wake = try wait.next(
                 events: firstError == nil ? eventDescriptors : [],
-                until: firstError == nil ? [rotation.syncDue, dumpDue].compactMap(\.self).min() : retry
+                until: firstError == nil ? [rotation.syncDue, dumpDue].compactMap(\.self).min() : retry,
+                &lastLook
             )
             if wake == .stop { break }
             do {
@@ -82,6 +83,8 @@ extension Recorder {
                 try beginFile(&rotation, .continued)
             }
         case .timeout:
+            // The recorder can have been stopped until now.
+            try recordEvents(into: &rotation, &wait)
             if let due = dumpDue, due <= .now, try hasRoomForDump(&rotation) {
                 try rotation.isFull ? beginFile(&rotation, .continued) : recordDump(into: &rotation)
             }

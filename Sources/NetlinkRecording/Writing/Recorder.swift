@@ -31,6 +31,10 @@ package struct Recorder: ~Copyable {
     let eventDescriptors: [Int32]
     /// Time stamps and notifications that are newer than the last dump.
     private(set) var pending: [UInt8] = []
+    /// When the queue of notifications was seen to be empty last.
+    var lastLook = SuspendingClock.now
+    /// How long the recorder can look away before it states it: the times of what comes meanwhile are not known.
+    static let longestStall = Duration.seconds(1)
     /// What the present recording has so far.
     var summary = RecordingSummary()
     /// Whether notifications were lost during a dump.
@@ -188,7 +192,9 @@ package struct Recorder: ~Copyable {
             switch reading {
             case .changes where pending.count + batch.count <= Self.pendingLimit: pending += batch
             case .changes, .overrun: isOverrun = true
-            case .empty, nil: return isOverrun ? .overrun : .empty
+            case .empty, nil:
+                lastLook = .now
+                return isOverrun ? .overrun : .empty
             }
         }
         return isOverrun ? .overrun : .changes

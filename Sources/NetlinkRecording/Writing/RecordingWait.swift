@@ -24,6 +24,8 @@ struct RecordingWait {
 
     /// The first and the longest pause after lost notifications, in milliseconds.
     private static let backOffLimits: (first: Int32, last: Int32) = (50, 2_000)
+    /// How often a wait looks whether there are notifications: what comes while the process is stopped has no time.
+    private static let look = Duration.milliseconds(500)
     /// The machine has slept if its time asleep grows by at least this.
     private static let sleepThreshold = Duration.seconds(1)
 
@@ -52,17 +54,21 @@ struct RecordingWait {
     /// - Parameters:
     ///   - events: The event sockets.
     ///   - limit: When to stop waiting; never by default.
+    ///   - lastLook: When the event sockets were seen to have nothing.
     /// - Returns: What came first.
     /// - Throws: An error if the system refuses to wait.
     mutating func next(
         events: [Int32],
-        until limit: ContinuousClock.Instant? = nil
+        until limit: ContinuousClock.Instant? = nil,
+        _ lastLook: inout SuspendingClock.Instant
     ) throws(ReachabilityError) -> Wake {
         while true {
             let rest = Self.milliseconds(until: deadline)
             let pause = Self.milliseconds(until: limit)
-            let limits = [rest, pause].compactMap(\.self)
+            let look = events.isEmpty ? nil : Int32(Self.look / .milliseconds(1))
+            let limits = [rest, pause, look].compactMap(\.self)
             let ready = try poll(events: events, milliseconds: limits.min() ?? -1)
+            if !ready.hasEvents, !events.isEmpty { lastLook = .now }
             if ready.isStopped || rest == 0 { return .stop }
             if ready.isHungUp { return .hangUp }
             if ready.isAwake { return takeSleep().map(Wake.resumed) ?? .clockSet }

@@ -136,6 +136,7 @@ extension Recording.Mark.Kind {
         switch self {
         case .overrun: "overrun"
         case .suspended: "suspended"
+        case .stalled: "stalled"
         case .unwritten: "unwritten"
         case .interrupted: "interrupted"
         case .ended: "ended"

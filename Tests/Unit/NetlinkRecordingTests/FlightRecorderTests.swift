@@ -182,6 +182,49 @@ struct FlightRecorderTests {
         }
     }
 
+    // The route was gone for two seconds, and for no time in the recording.
+    @Test func `a loss while the recorder is stopped is a gap`() throws {
+        try LiveNetwork().run {
+            let (status, output) = ShellCommand.run(
+                """
+                ip link set lo up; ip route add default dev lo
+                \(netflags) record --keep 1M \(folder.path) & P=$!
+                \(waitForDump) sleep 1.2; kill -STOP $P; ip route del default; sleep 2; ip route add default dev lo
+                kill -CONT $P; ip addr add 10.9.8.7/32 dev lo; sleep 0.6; kill -TERM $P; wait $P
+                \(netflags) timeline --json \(folder.path) default
+                """)
+            #expect(status == 0)
+            #expect(output.contains("\"isRecorded\":false"), "\(output)")
+            #expect(output.contains("stalled"), "\(output)")
+        }
+        let stalls = try annotations().compactMap { annotation -> UInt64? in
+            if case .stalled(let milliseconds)? = annotation { milliseconds } else { nil }
+        }
+        #expect(stalls.contains { $0 >= 2_000 })
+    }
+
+    @Test func `a recorder that has just begun is not one without events`() throws {
+        try LiveNetwork().run {
+            let (_, output) = ShellCommand.run(
+                """
+                \(netflags) record --keep 1M \(folder.path) & P=$!
+                \(waitForDump) \(netflags) timeline \(folder.path) 192.0.2.1 2>&1; kill -TERM $P; wait $P
+                """)
+            #expect(!output.contains("holds no time"), "\(output)")
+        }
+    }
+
+    @Test func `a picture that reaches the largest size of a file leaves none behind`() throws {
+        try LiveNetwork().run {
+            let (_, output) = ShellCommand.run(
+                """
+                cd \(folder.path); \(netflags) record --duration 0.2 f.rtnl >/dev/null
+                (ulimit -f 1; \(netflags) timeline --svg f.svg f.rtnl default >/dev/null 2>&1; echo $?); ls
+                """)
+            #expect(output == "2\nf.rtnl\n")
+        }
+    }
+
     @Test(arguments: ["--keep 64M -", "--keep 10 d", "--keep 1X d", "--keep= d", "/tmp"])
     func `wrong sizes, standard output, and a directory without a size are usage errors`(arguments: String) {
         #expect(ShellCommand.run("\(netflags) record \(arguments)").status == 64)

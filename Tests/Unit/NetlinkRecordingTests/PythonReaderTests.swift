@@ -138,6 +138,7 @@ extension RecordingAnnotation {
         case .overrun: ("overrun", "")
         case .end: ("end", "")
         case .suspended(let milliseconds): ("suspended", ", \"milliseconds\": \(milliseconds)")
+        case .stalled(let milliseconds): ("stalled", ", \"milliseconds\": \(milliseconds)")
         case .unwritten(let number): ("unwritten", ", \"errno\": \(number)")
         case .continued: ("continued", "")
         case .follows(let number): ("follows", ", \"number\": \(number)")

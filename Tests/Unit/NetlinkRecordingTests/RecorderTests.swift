@@ -244,6 +244,46 @@ struct RecorderTests {
         }
     }
 
+    @Test func `what comes after the recorder has not looked for a second is a gap`() throws {
+        try LiveNetwork().run {
+            let file = try TemporaryFile()
+            var recorder = try Recorder()
+            _ = try recorder.takeSnapshot()
+            var wait = RecordingWait(RecordingStop())
+            try ShellCommand.check("ip link set lo up")
+            recorder.lastLook = .now - .seconds(5)
+            var writer = try RecordingWriter(path: file.path)
+            #expect(try !recorder.recordEvents(into: &writer, &wait))
+            try writer.finish()
+            #expect(recorder.summary.overruns == 1)
+            let entries = readRecording(try readFile(file.path)).entries
+            let stalls = entries.compactMap { entry -> UInt64? in
+                if case .stalled(let milliseconds)? = entry.annotation { milliseconds } else { nil }
+            }
+            #expect(stalls.count == 1 && stalls[0] >= 5_000)
+            #expect(entries.last?.annotation == .dumpEnds)
+        }
+    }
+
+    @Test func `a wait that finds nothing has looked, however long ago the last notification was`() throws {
+        try LiveNetwork().run {
+            let file = try TemporaryFile()
+            var recorder = try Recorder()
+            _ = try recorder.takeSnapshot()
+            var wait = RecordingWait(RecordingStop())
+            var look = SuspendingClock.now - .seconds(3_600)
+            #expect(try wait.next(events: recorder.eventDescriptors, until: .now, &look) == .timeout)
+            #expect(look.duration(to: .now) < .seconds(3_600))
+            // Nothing has come since, and nothing is lost.
+            recorder.lastLook = .now - .seconds(3_600)
+            var writer = try RecordingWriter(path: file.path)
+            #expect(try recorder.recordEvents(into: &writer, &wait))
+            #expect(recorder.lastLook.duration(to: .now) < .seconds(3_600))
+            try writer.finish()
+            #expect(recorder.summary.overruns == 0)
+        }
+    }
+
     /// The mark was in the file, and the summary said that nothing was lost.
     @Test func `notifications lost during a dump are marked before it and counted`() throws {
         try LiveNetwork().run {

@@ -13,6 +13,7 @@ struct RecordingAnnotationTests {
         .changingTables([.init(.routes, family: .v6), .init(.links)]),
         .missingTables([.init(.nexthops, number: 95), .init(.rules, family: .v4, number: 97)]),
         .unwatched, .overrun, .end, .suspended(milliseconds: 90_000), .unwritten(number: 28), .continued,
+        .stalled(milliseconds: 2_500),
         .clock(ClockReading(boot: 7, sinceBoot: 1, sinceEpoch: 2)),
         .clock(ClockReading(boot: 7, isBootKnown: false, sinceBoot: 1, sinceEpoch: 2)), .follows(.max),
         .requester(port: 1_262, nil), .requester(port: 7, Requester(certainty: .gone, processes: [])),
@@ -57,7 +58,7 @@ struct RecordingAnnotationTests {
         // A number is read whole or not at all, and a list as far as it goes.
         let least =
             switch annotation {
-            case .suspended, .unwritten, .clock, .follows, .requester: payload.count
+            case .suspended, .stalled, .unwritten, .clock, .follows, .requester: payload.count
             default: 12
             }
         for cut in 0..<payload.count {

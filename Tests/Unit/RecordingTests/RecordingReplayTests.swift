@@ -166,10 +166,15 @@ struct RecordingReplayTests {
     @Test func `marks of the recorder are steps, and nothing is evaluated until the next dump`() throws {
         let (dump, events) = try dummy.parts()
         let gaps: [RecordingAnnotation] = [
-            .overrun, .suspended(milliseconds: 7_000), .unwritten(number: ENOSPC),
+            .overrun, .suspended(milliseconds: 7_000), .stalled(milliseconds: 2_500),
+            .unwritten(number: ENOSPC),
         ]
         for (gap, mark) in zip(
-            gaps, [Recording.Mark.Kind.overrun, .suspended(.seconds(7)), .unwritten(ENOSPC)])
+            gaps,
+            [
+                Recording.Mark.Kind.overrun, .suspended(.seconds(7)), .stalled(.milliseconds(2_500)),
+                .unwritten(ENOSPC),
+            ])
         {
             let head = dump + events.prefix(5).joined() + [gap].recording
             let before = try folder.file(dump + events.prefix(5).joined()).steps(Self.targets).changes
@@ -222,12 +227,13 @@ struct RecordingReplayTests {
     /// A kind of gap as a recorder or a damaged disk leaves it: what ends a file's notifications, and what begins the
     /// next file, whose dump ends the gap.
     enum Gap: CaseIterable {
-        case overrun, suspended, unwritten, ended, interrupted, cut, zeroes, garbage, malformed
+        case overrun, suspended, stalled, unwritten, ended, interrupted, cut, zeroes, garbage, malformed
 
         func end(_ time: Recording.Time) -> [UInt8] {
             switch self {
             case .overrun: stated(.overrun, time)
             case .suspended: stated(.suspended(milliseconds: 100_000_000), time)
+            case .stalled: stated(.stalled(milliseconds: 100_000_000), time)
             case .ended: [RecordingAnnotation.end].recording
             case .unwritten, .interrupted: []
             case .cut: [40, 0, 0, 0, 24, 0]
@@ -242,7 +248,7 @@ struct RecordingReplayTests {
             switch self {
             case .unwritten: stated(.unwritten(number: ENOSPC), time)
             // The recorder did not notice the damage.
-            case .overrun, .suspended, .cut, .zeroes, .garbage, .malformed:
+            case .overrun, .suspended, .stalled, .cut, .zeroes, .garbage, .malformed:
                 [RecordingAnnotation.continued].recording
             case .ended, .interrupted: []
             }
@@ -252,6 +258,7 @@ struct RecordingReplayTests {
             switch kind {
             case .overrun: self == .overrun
             case .suspended: self == .suspended
+            case .stalled: self == .stalled
             case .unwritten: self == .unwritten
             case .ended: self == .ended
             case .interrupted: self == .interrupted
