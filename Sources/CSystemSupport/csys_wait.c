@@ -5,11 +5,13 @@
 #include "csys_wait.h"
 
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,4 +107,8 @@ void csys_clock_watch_reset(int descriptor) {
 
 void csys_thread_name(const char *name) {
     (void)prctl(PR_SET_NAME, name);
+}
+
+bool csys_threads_share_files(int32_t first, int32_t second) {
+    return syscall(SYS_kcmp, first, second, KCMP_FILES, 0UL, 0UL) == 0;
 }

@@ -79,14 +79,15 @@ package enum KernelSetting {
     }
 }
 
-/// Calls the body with the descriptor of a folder and each name in it, `.` and `..` too.
+/// Calls the body with the descriptor of a folder and each name in it, `.` and `..` too, until it returns `false`.
 ///
 /// - Returns: Whether the folder can be read; if not, `errno` has the reason.
-package func forEachEntry(of folder: String, _ body: (Int32, UnsafePointer<CChar>) -> Void) -> Bool {
+package func forEachEntry(of folder: String, _ body: (Int32, UnsafePointer<CChar>) -> Bool) -> Bool {
     guard let stream = opendir(folder) else { return false }
     defer { closedir(stream) }
-    while let entry = readdir(stream) {
-        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+    var goesOn = true
+    while goesOn, let entry = readdir(stream) {
+        goesOn = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
             pointer.withMemoryRebound(to: CChar.self, capacity: 256) { body(dirfd(stream), $0) }
         }
     }

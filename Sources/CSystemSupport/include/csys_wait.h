@@ -3,11 +3,12 @@
 #ifndef CSYS_WAIT_H
 #define CSYS_WAIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #pragma clang assume_nonnull begin
 
-/* System calls for waiting threads that Swift's Glibc module does not declare. The caller closes the descriptors
+/* System calls for threads that Swift's Glibc module does not declare. The caller closes the descriptors
  * with close(). */
 
 /* A set of descriptors that one thread waits for. The kernel reports those that are ready without scanning the
@@ -50,6 +51,9 @@ void csys_clock_watch_reset(int descriptor);
 
 /* Names the calling thread, in at most 15 bytes; a longer name is truncated. */
 void csys_thread_name(const char *name);
+
+/* Whether two threads have the same descriptors. It is false where the kernel or a sandbox does not say. */
+bool csys_threads_share_files(int32_t first, int32_t second);
 
 #pragma clang assume_nonnull end
 

@@ -50,8 +50,8 @@ package enum RecordingAnnotation: Hashable, Sendable {
     /// The number of the recorder's file before this one in a directory, 0 for none. Kind 16, u64.
     case follows(UInt64)
     /// The owner of a netlink port in the changes up to the next dump; `nil` if that is unknown again. Kind 17:
-    /// u32 port, u8 certainty (0 for none), u8 zero, u16 number of processes, and for each i32 process, u8 and u8
-    /// lengths of its name and its unit, and both texts.
+    /// u32 port, u8 certainty (0 for none), u8 1 if the list is cut, u16 number of processes, and for each i32 process,
+    /// u8 and u8 lengths of its name and its unit, and both texts.
     case requester(port: UInt32, Recording.Event.Requester?)
 
     /// The recorder could not look for notifications for this many milliseconds; a new dump follows. Kind 18, u64.
@@ -188,7 +188,7 @@ extension Recording.Event.Requester {
 
     fileprivate var bytes: [UInt8] {
         let number = UInt8((Self.certainties.firstIndex(of: certainty) ?? 0) + 1)
-        return [number, 0] + UInt16(processes.count).hostBytes + processes.flatMap(\.bytes)
+        return [number, isCut ? 1 : 0] + UInt16(processes.count).hostBytes + processes.flatMap(\.bytes)
     }
 
     /// Reads a body behind its port; `nil` for an unknown certainty, or one whose processes are missing or cut.
@@ -209,7 +209,7 @@ extension Recording.Event.Requester {
             case .gone: processes.isEmpty
             }
         guard isPlausible else { return nil }
-        self.init(certainty: certainty, processes: processes)
+        self.init(certainty: certainty, processes: processes, isCut: body[5] == 1)
     }
 }
 

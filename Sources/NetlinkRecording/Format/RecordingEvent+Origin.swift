@@ -40,8 +40,8 @@ extension Recording.Event {
             self.number = number
         }
 
-        /// The process that the number stands for, as it counts itself; `nil` for a further socket of a process, whose
-        /// number says nothing.
+        /// The process that the number stands for, as it counts itself; `nil` for a number above 2147483647, which says
+        /// nothing: the kernel chooses one where the process's own is taken, by itself or by another one.
         ///
         /// libnl puts the process identifier in the lower 22 bits.
         public var processIdentifier: Int32? {
@@ -52,7 +52,7 @@ extension Recording.Event {
 
         /// The port in words, such as `port 1262`.
         public var description: String {
-            guard let processIdentifier else { return "port \(number), of a further socket of a process" }
+            guard let processIdentifier else { return "port \(number), of no process's number" }
             return number == processIdentifier
                 ? "port \(number)" : "port \(number), of process \(processIdentifier)"
         }
@@ -161,8 +161,9 @@ extension Recording.Event {
             case holder
             /// Of all processes of the host, these had the socket with the port open.
             case holders
-            /// Without the privilege to see the sockets of all processes: these have the number of the port in their
-            /// own PID namespace, and the recorder's network namespace. Another process can have asked.
+            /// The sockets of all processes were not seen, without the privilege or the time for it: these had the
+            /// socket, or have the number of the port in their own PID namespace, and the recorder's network namespace.
+            /// Another process can have asked.
             case candidates
             /// The socket was closed, and no process of the network namespace had the number of the port.
             case gone
@@ -172,9 +173,12 @@ extension Recording.Event {
         public struct Process: Hashable, Sendable, Codable {
             /// Its number in the recorder's PID namespace.
             public let identifier: Int32
-            /// The name of its main thread (`/proc/PID/comm`), such as `dhclient`.
+            /// The name of its main thread (`/proc/PID/comm`), such as `dhclient`; it can be empty.
             public let name: String
             /// The unit of systemd that it belonged to, such as `dhclient.service`; `nil` for none.
+            ///
+            /// A unit of a user's manager or of a container stands behind what the host's manager has of it, as in
+            /// `user@1000.service, sshd.service in it`.
             public let unit: String?
 
             /// Describes a process.
@@ -185,15 +189,18 @@ extension Recording.Event {
 
         /// How far the processes are known to have asked.
         public let certainty: Certainty
-        /// The processes, in the order of their numbers, at most 8.
+        /// The processes, at most 8.
         ///
-        /// Of ``Certainty/holders``, one that bound the socket for a service comes last: the manager of services, which
-        /// has the number 1.
+        /// Of ``Certainty/candidates`` those that had the socket come first, and then the process of the recorder's own
+        /// PID namespace whose number is the port. The manager of services, which binds sockets for them and has the
+        /// number 1, comes last.
         public let processes: [Process]
+        /// Whether there can be further candidates, which ``processes`` does not have.
+        public let isCut: Bool
 
         /// Describes the owner of a port.
-        public init(certainty: Certainty, processes: [Process]) {
-            (self.certainty, self.processes) = (certainty, processes)
+        public init(certainty: Certainty, processes: [Process], isCut: Bool = false) {
+            (self.certainty, self.processes, self.isCut) = (certainty, processes, isCut)
         }
 
         /// The most processes that are named.
@@ -210,16 +217,14 @@ extension Recording.Event.Requester.Process {
 }
 
 extension Recording.Event.Requester.Process: CustomStringConvertible {
-    /// The name with the unit, such as `dhclient (dhclient.service)`.
-    public var description: String {
-        (name.isEmpty ? "process \(identifier)" : name) + (unit.map { " (\($0))" } ?? "")
-    }
+    /// The name with the number and the unit, such as `dhclient/812 (dhclient.service)`.
+    public var description: String { RunningProcess(identifier: identifier, name: name, unit: unit).words }
 }
 
 extension Recording.Event.Requester: CustomStringConvertible {
-    /// What follows a port, such as `then dhclient (dhclient.service)`.
+    /// What follows a port, such as `then dhclient/812 (dhclient.service)`.
     public var description: String {
-        let names = processes.map(\.description)
+        let names = processes.map(\.description) + (isCut ? ["another process"] : [])
         return switch certainty {
         case .holder: "then \(names.joined())"
         case .holders where isPassedOn: "then \(names[0]), whose socket \(names[1]) opened"

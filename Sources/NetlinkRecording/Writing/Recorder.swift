@@ -19,6 +19,10 @@ package struct Recorder: ~Copyable {
     ///
     /// Further ones count as lost.
     private static let pendingLimit = 4 << 20
+    /// The most bytes of notifications during which owners of ports are looked up.
+    private static let lookupLimit = pendingLimit / 4
+    /// How long notifications can wait for the owners of their ports before they are written.
+    private static let lookupWait = Duration.milliseconds(400)
     /// The most datagrams that are read at once: while the changes continue the queue never gets empty.
     private static let burstLimit = 4_096
 
@@ -46,7 +50,7 @@ package struct Recorder: ~Copyable {
     /// Selects what is written of changes that need no privilege.
     var unprivileged = UnprivilegedChanges()
     /// Finds the owners of the ports of notifications.
-    private var ports = PortLookup()
+    var ports = PortLookup()
     /// Why not all groups of notifications were joined; `nil` when they were.
     let watchError: ReachabilityError?
 
@@ -162,14 +166,50 @@ package struct Recorder: ~Copyable {
 
     /// Reads all queued notifications into ``pending``, each after its time stamp.
     ///
+    /// The owners of their ports stand ahead of them. A lookup begins when the queue is empty, as it takes its time,
+    /// and what comes meanwhile is read.
+    ///
     /// - Returns: ``FeedReading/changes`` when the queue is not empty yet.
     mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(ReachabilityError)
         -> FeedReading
     {
+        var (place, ports) = (pending.count, Set<UInt32>())
+        var reading = try receiveEvents(&ports, look)
+        var (lookup, limit, failure) = (self.ports, PortLookup.limit, ReachabilityError?.none)
+        defer { self.ports = lookup }
+        let end = ContinuousClock.now + Self.lookupWait
+        while reading != .overrun, failure == nil, !ports.isEmpty {
+            let (next, known) = (pending.count, ports.sorted())
+            ports = []
+            var statements: [UInt8] = []
+            for statement in lookup.statements(
+                about: known, within: &limit,
+                attending: {
+                    do throws(ReachabilityError) {
+                        reading = try receiveEvents(&ports, look)
+                    } catch { failure = error }
+                    return reading == .empty && failure == nil && pending.count < Self.lookupLimit
+                        && .now < end
+                })
+            { statements.append(statement) }
+            pending.insert(contentsOf: statements, at: place)
+            place = next + statements.count
+            if .now >= end { limit = .zero }
+        }
+        if let failure { throw failure }
+        return reading
+    }
+
+    /// Reads all queued notifications into ``pending``, and collects the ports that asked for their changes.
+    ///
+    /// - Returns: ``FeedReading/changes`` when the queue is not empty yet.
+    private mutating func receiveEvents(
+        _ ports: inout Set<UInt32>,
+        _ look: (NetlinkMessage) -> Void
+    ) throws(ReachabilityError) -> FeedReading {
         guard events != nil else { return .empty }
         try readNeighbours(look)
         var isOverrun = false
-        var ports: Set<UInt32> = []
         var lifetimes = lifetimes
         var changes = UnprivilegedChanges()
         swap(&changes, &unprivileged)
@@ -177,9 +217,6 @@ package struct Recorder: ~Copyable {
             self.lifetimes = lifetimes
             swap(&changes, &unprivileged)
         }
-        let begin = pending.count
-        // Not before the queue is empty, as a lookup takes its time, and ahead of the changes that were asked for.
-        defer { if !isOverrun { statePorts(ports, at: begin) } }
         for _ in 0..<Self.burstLimit {
             var batch: [UInt8] = []
             let now = clock.now
@@ -226,14 +263,6 @@ package struct Recorder: ~Copyable {
             case .empty, nil: return
             }
         }
-    }
-
-    /// Adds the owners of ports, at a place in ``pending``.
-    private mutating func statePorts(_ ports: Set<UInt32>, at place: Int) {
-        guard !ports.isEmpty else { return }
-        var statements: [UInt8] = []
-        for statement in self.ports.statements(about: ports.sorted()) { statements.append(statement) }
-        pending.insert(contentsOf: statements, at: place)
     }
 
     /// Returns the notifications that are not written yet, and forgets them.

@@ -23,12 +23,13 @@ struct RecordingList {
             // A pipe would wait for a writer. What cannot be looked at is reported when it is read.
             let type = fstatat(folder, name, &status, 0) == 0 ? status.st_mode & S_IFMT : S_IFREG
             let name = String(cString: name)
-            guard !name.hasPrefix(".") else { return }
+            guard !name.hasPrefix(".") else { return true }
             if type == S_IFREG || type == S_IFDIR {
                 names.append(name)
             } else {
                 printError("\(directory): \(name) is not a file or a directory, and is left out")
             }
+            return true
         }
         guard isRead else {
             throw FileFailure(

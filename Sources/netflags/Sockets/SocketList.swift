@@ -175,7 +175,7 @@ extension RunningProcess {
                     ? "run the command as its user, or as root" : "give a running process"
             )
         }
-        let process = RunningProcess(reading: only)
+        let process = RunningProcess(reading: only) ?? RunningProcess(identifier: only, name: "", unit: nil)
         return Dictionary(inodes.map { ($0, process) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -184,8 +184,9 @@ extension RunningProcess {
         let processes = Locked<[UInt32: RunningProcess]>([:])
         forEachConcurrently(pids) { pid in
             // Some end meanwhile, or belong to other users.
-            guard let inodes = socketInodes(of: pid), !inodes.isEmpty else { return }
-            let process = RunningProcess(reading: pid)
+            guard let inodes = socketInodes(of: pid), !inodes.isEmpty,
+                let process = RunningProcess(reading: pid)
+            else { return }
             processes.withLock { processes in
                 for inode in inodes where processes[inode].map({ pid < $0.identifier }) ?? true {
                     processes[inode] = process
@@ -229,7 +230,4 @@ extension RunningProcess {
             message: "it is in another network namespace: run this with nsenter --net --target \(pid)"
         )
     }
-
-    /// The name with the number and the unit, such as `sshd/812 (ssh.service)`.
-    var words: String { "\(name)/\(identifier)" + (unit.map { " (\($0))" } ?? "") }
 }

@@ -20,7 +20,8 @@ struct RecordingAnnotationTests {
         .requester(port: 1_262, Requester(certainty: .holder, processes: [dhclient])),
         .requester(port: 1, Requester(certainty: .holders, processes: [dhclient, manager])),
         .requester(
-            port: .max, Requester(certainty: .candidates, processes: Array(repeating: shell, count: 8))),
+            port: .max,
+            Requester(certainty: .candidates, processes: Array(repeating: shell, count: 8), isCut: true)),
     ]
 
     private typealias Requester = Recording.Event.Requester

@@ -43,8 +43,11 @@ struct RequesterTests {
             self.holders = holders ?? [process]
         }
 
-        deinit {
-            // unshare(1) waits for its child whatever it is sent.
+        deinit { end() }
+
+        /// Ends the process.
+        func end() {
+            // unshare(1) waits for its child whatever it is sent, and that is killed with it.
             if let child { kill(child.processIdentifier, SIGKILL) }
             child?.waitUntilExit()
         }
@@ -90,7 +93,7 @@ struct RequesterTests {
                     return children.split(separator: " ").first.flatMap { Int32($0) }
                 })
         }
-        _ = poll { RunningProcess(reading: process).name == "ip" ? true : nil }
+        _ = poll { RunningProcess(reading: process)?.name == "ip" ? true : nil }
         return Author(isInNamespace ? "ip in a PID namespace" : "ip", process: process, child: child) {
             try input.write(contentsOf: Data(($0 + "\n").utf8))
         }
@@ -147,7 +150,7 @@ struct RequesterTests {
         let (child, input) = try start(#"while read line; do printf "$line"; done"#, output: handle)
         let process = child.processIdentifier
         // The shell of a pipe can still be this process's copy.
-        _ = poll { RunningProcess(reading: process).name == "sh" ? true : nil }
+        _ = poll { RunningProcess(reading: process)?.name == "sh" ? true : nil }
         if !keepsSocket { try handle.close() }
         return Author(
             keepsSocket ? "a socket that is shared" : "a socket that is handed over", process: process,
@@ -173,6 +176,16 @@ struct RequesterTests {
     }
 
     // MARK: The oracle
+
+    /// The owner of a port, without a limit.
+    private static func find(
+        _ port: Recording.Event.NetlinkPort,
+        _ visibility: ProcessVisibility,
+        among processes: [Int32]? = nil
+    ) -> Requester? {
+        var meter = LookupMeter(.seconds(60))
+        return PortLookup.find([port], visibility, among: processes, metered: &meter)[0].requester
+    }
 
     /// The ports of the changes that a request led to.
     private static func ports(_ recorder: inout Recorder, after ask: () throws -> Void) throws -> Set<UInt32>
@@ -201,7 +214,7 @@ struct RequesterTests {
                 let port = try #require(ports.count == 1 ? ports.first : nil, "\(author.name): \(ports)")
                 let netlinkPort = Recording.Event.NetlinkPort(port)
                 do {
-                    let found = PortLookup.find([netlinkPort], .sockets, among: readable())[0]
+                    let found = Self.find(netlinkPort, .sockets, among: readable())
                     let names = found?.processes.map(\.identifier) ?? []
                     let isExact =
                         found?.certainty == (author.holders.count == 1 ? .holder : .holders)
@@ -221,7 +234,7 @@ struct RequesterTests {
                         wrong.append("\(author.name) \(author.holders): \(netlinkPort), \(found as Any)")
                     }
                 }
-                let guessed = PortLookup.find([netlinkPort], .names)[0]
+                let guessed = Self.find(netlinkPort, .names)
                 let isHonest =
                     switch guessed?.certainty {
                     case nil: true
@@ -249,7 +262,7 @@ struct RequesterTests {
                 }
                 let port = try #require(ports.first)
                 for visibility in [ProcessVisibility.sockets, .names] {
-                    let found = PortLookup.find([Recording.Event.NetlinkPort(port)], visibility)[0]
+                    let found = Self.find(Recording.Event.NetlinkPort(port), visibility)
                     #expect(
                         found == Requester(certainty: .gone, processes: []), "round \(round): \(found as Any)"
                     )
@@ -273,7 +286,7 @@ struct RequesterTests {
                 let port = Recording.Event.NetlinkPort(try #require(ports.first))
                 #expect(port.processIdentifier == nil)
                 for visibility in [ProcessVisibility.sockets, .names] {
-                    #expect(PortLookup.find([port], visibility) == [nil])
+                    #expect(Self.find(port, visibility) == nil)
                 }
             }
         }
@@ -283,13 +296,163 @@ struct RequesterTests {
         // The recorder's namespace has no process but the ones that are started in it.
         try LiveNetwork().run {
             let port = Recording.Event.NetlinkPort(UInt32(getpid()))
-            let found = PortLookup.find([port], .names)[0]
+            let found = Self.find(port, .names)
             #expect(found == nil || found?.certainty == .gone, "\(found as Any)")
         }
     }
 
+    // MARK: Bounds
+
+    /// Each step takes a millisecond of a driven clock.
+    @Test func `a lookup that reaches its limit says candidates or nothing`() throws {
+        let readable = RunningProcess.all().filter { RunningProcess.socketInodes(of: $0) != nil }
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            let author = try Self.batch(inNamespace: false)
+            let ports = try Self.ports(&recorder) { try author.addRule(100) }
+            let port = Recording.Event.NetlinkPort(try #require(ports.first))
+            var certainties: Set<Requester.Certainty?> = []
+            for limit in 0..<200 {
+                let time = Locked(Duration.zero)
+                var meter = LookupMeter(.milliseconds(limit)) {
+                    time.withLock { time in
+                        time += .milliseconds(1)
+                        return time
+                    }
+                }
+                let found = PortLookup.find(
+                    [port], .sockets, among: [author.process] + readable, metered: &meter)[0].requester
+                certainties.insert(found?.certainty)
+                #expect(found?.processes.contains { $0.identifier == author.process } != false, "\(limit)")
+                if found?.certainty == .candidates { #expect(found?.isCut == true) }
+                if found?.certainty == .holder { #expect(limit > 2 * readable.count) }
+            }
+            #expect(certainties.contains(nil) && certainties.contains(.candidates))
+            #expect(certainties.isDisjoint(with: [.gone, .holders]))
+        }
+    }
+
+    @Test func `changes are read and stamped while a lookup goes on`() throws {
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            let (first, second) = try (Self.ownSocket("a socket"), Self.ownSocket("a further socket"))
+            let (lookups, ended) = (Locked(0), Locked(Recording.Time?.none))
+            recorder.ports = PortLookup { ports, _, attend in
+                lookups.withLock { $0 += 1 }
+                if lookups.withLock({ $0 }) == 1 {
+                    try? second.addRule(101)
+                    #expect(attend())
+                    usleep(1_000)
+                    ended.withLock { $0 = ClockReading.now.time }
+                }
+                return ports.map { port in
+                    let process = Requester.Process(identifier: 7, name: "\(port.number)", unit: nil)
+                    return PortLookup.Finding(requester: Requester(certainty: .holder, processes: [process]))
+                }
+            }
+            _ = try Self.ports(&recorder) { try first.addRule(100) }
+            let end = try #require(ended.withLock { $0 })
+            var stream = RecordingStream(bytes: recorder.takePending())
+            var (stated, stamps) = (Set<UInt32>(), 0)
+            while stream.next({ (entry: RecordingEntry) -> Bool in
+                switch entry.content {
+                case .annotation(.requester(let port, let requester)):
+                    if requester?.processes.first?.name == "\(port)" { stated.insert(port) }
+                case .message(let message):
+                    // Those that the kernel makes with them have no port.
+                    guard message.port != 0 else { break }
+                    #expect(stated.contains(message.port))
+                    #expect(entry.time.map { $0 < end } == true)
+                    stamps += 1
+                default: break
+                }
+                return true
+            }) != nil {}
+            #expect(stamps == 2 && lookups.withLock { $0 } == 2)
+        }
+    }
+
+    // MARK: Who
+
+    /// A process in Python whose socket is opened by a thread with descriptors of its own.
+    private static func threadedAuthor(_ name: String, first: String) throws -> Author {
+        let program = """
+            import ctypes, os, socket, sys, threading
+            libc = ctypes.CDLL(None, use_errno=True)
+            def work():
+                if libc.unshare(0x400) != 0: os._exit(1)
+                link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+                link.bind((0, 0))
+                for line in sys.stdin:
+                    link.send(bytes.fromhex(line))
+                os._exit(0)
+            threading.Thread(target=work).start()
+            \(first)
+            """
+        let quoted = program.replacingOccurrences(of: "'", with: "'\\''")
+        let (child, input) = try start("exec python3 -c '\(quoted)'")
+        let process = child.processIdentifier
+        return Author(name, process: process, child: child) { command in
+            let text = rule(priority(command)).map { $0.padded(2, radix: 16) }.joined()
+            try input.write(contentsOf: Data((text + "\n").utf8))
+        }
+    }
+
+    @Test(
+        .enabled(if: ShellCommand.run("python3 -c ''").status == 0, "needs python3"),
+        arguments: [
+            ("a thread with descriptors of its own", "pass"),
+            (
+                "a thread whose leader has ended",
+                "libc.syscall(93 if os.uname().machine == \"aarch64\" else 60, 0)"
+            ),
+            ("a process without a name", #"libc.prctl(15, b"")"#),
+        ])
+    func `the holder is found among all threads, with a name or without`(name: String, first: String) throws {
+        let readable = { RunningProcess.all().filter { RunningProcess.socketInodes(of: $0) != nil } }
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            let author = try Self.threadedAuthor(name, first: first)
+            let ports = try Self.ports(&recorder) { try author.addRule(100) }
+            let found = Self.find(
+                Recording.Event.NetlinkPort(try #require(ports.first)), .sockets, among: readable())
+            #expect(found?.certainty == .holder && found?.processes.map(\.identifier) == [author.process])
+            if first.contains("prctl") {
+                #expect(found?.description.contains("process \(author.process)") == true)
+            }
+        }
+    }
+
+    @Test func `of two containers in a second, the one that has ended did not ask`() throws {
+        let readable = { RunningProcess.all().filter { RunningProcess.socketInodes(of: $0) != nil } }
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            var lookup = PortLookup {
+                PortLookup.find($0, .sockets, among: readable(), metered: &$1, attending: $2)
+            }
+            let now = ContinuousClock.now
+            var stated: [[Int32]] = []
+            var processes: [[Int32]] = []
+            for round in 0..<2 as Range<UInt32> {
+                // The author ends at the end of each round.
+                let author = try Self.batch(inNamespace: true)
+                let ports = try Self.ports(&recorder) { try author.addRule(100 + round) }
+                #expect(ports == [1])
+                var limit = Duration.seconds(60)
+                for case .requester(1, let requester) in lookup.statements(
+                    about: [1], within: &limit, now: now)
+                {
+                    stated.append(requester?.processes.map(\.identifier) ?? [])
+                }
+                processes.append([author.process])
+                author.end()
+            }
+            #expect(stated == processes)
+        }
+    }
+
     @Test func `without a view of other processes nothing is stated`() {
-        #expect(PortLookup.find([Recording.Event.NetlinkPort(1)], .own) == [nil])
+        #expect(Self.find(Recording.Event.NetlinkPort(1), .own) == nil)
     }
 
     @Test func `the recording states a port ahead of its first change`() throws {
@@ -320,22 +483,35 @@ struct PortLookupTests {
     private typealias Requester = Recording.Event.Requester
 
     private let start = ContinuousClock.now
-    private let answers = Locked<(answer: Requester?, lookups: Int)>((nil, 0))
+    private let answers = Locked<(answer: Requester?, holds: Bool, lookups: Int)>((nil, true, 0))
+    /// The processor time.
+    private let time = Locked(Duration.zero)
 
     private func process(_ name: String) -> Requester {
         Requester(
             certainty: .holder, processes: [Requester.Process(identifier: 7, name: name, unit: nil)])
     }
 
-    private func lookup(taking time: Duration = .zero) -> PortLookup {
-        PortLookup { [answers] ports in
-            let end = ContinuousClock.now + time
-            while ContinuousClock.now < end {}
-            return answers.withLock { state in
-                state.lookups += 1
-                return ports.map { _ in state.answer }
-            }
-        }
+    private func lookup(taking cost: Duration = .zero) -> PortLookup {
+        PortLookup(
+            { [answers, time] ports, _, _ in
+                time.withLock { $0 += cost }
+                return answers.withLock { state in
+                    state.lookups += 1
+                    return ports.map { _ in
+                        PortLookup.Finding(requester: state.answer) { answers.withLock { $0.holds } }
+                    }
+                }
+            }, clock: { [time] in time.withLock { $0 } })
+    }
+
+    private func state(
+        _ ports: [UInt32],
+        _ lookup: inout PortLookup,
+        after time: Duration = .zero
+    ) -> [RecordingAnnotation] {
+        var limit = Duration.seconds(60)
+        return lookup.statements(about: ports, within: &limit, now: start + time)
     }
 
     private func answer(_ requester: Requester?) { answers.withLock { $0.answer = requester } }
@@ -348,56 +524,90 @@ struct PortLookupTests {
     @Test func `a port is looked up and stated once, and several with one look`() {
         answer(process("dhclient"))
         var ports = lookup()
-        #expect(ports.statements(about: [7, 9], now: start) == stated("dhclient", 7, 9))
+        #expect(state([7, 9], &ports) == stated("dhclient", 7, 9))
         #expect(lookups == 1)
-        #expect(ports.statements(about: [7], now: start) == [])
-        #expect(ports.statements(about: [7, 8], now: start) == stated("dhclient", 8))
+        #expect(state([7], &ports) == [])
+        #expect(state([7, 8], &ports) == stated("dhclient", 8))
         #expect(lookups == 2)
     }
 
     @Test func `a port that stands for another process after a while is stated again`() {
         answer(process("dhclient"))
         var ports = lookup()
-        _ = ports.statements(about: [7], now: start)
-        #expect(ports.statements(about: [7], now: start + .seconds(2)) == [])
+        _ = state([7], &ports)
+        #expect(state([7], &ports, after: .seconds(2)) == [])
         answer(process("networkd"))
-        #expect(ports.statements(about: [7], now: start + .milliseconds(2_500)) == [])
-        #expect(ports.statements(about: [7], now: start + .seconds(4)) == stated("networkd", 7))
+        #expect(state([7], &ports, after: .milliseconds(2_500)) == [])
+        #expect(state([7], &ports, after: .seconds(4)) == stated("networkd", 7))
         answer(nil)
-        #expect(ports.statements(about: [7], now: start + .seconds(6)) == stated(nil, 7))
-        #expect(ports.statements(about: [7], now: start + .seconds(8)) == [])
+        #expect(state([7], &ports, after: .seconds(6)) == stated(nil, 7))
+        #expect(state([7], &ports, after: .seconds(8)) == [])
     }
 
     @Test func `after what was stated is dropped, a port is stated again without a lookup`() {
         answer(process("dhclient"))
         var ports = lookup()
-        _ = ports.statements(about: [7], now: start)
+        _ = state([7], &ports)
         ports.stateAgain()
-        #expect(ports.statements(about: [7], now: start) == stated("dhclient", 7))
+        #expect(state([7], &ports) == stated("dhclient", 7))
         #expect(lookups == 1)
     }
 
     @Test func `lookups take a twentieth of the time, and half a second at once`() {
         answer(process("ip"))
-        // Each takes 50 ms of the real clock, and they come at one instant: ten of them, or a few less.
+        // They come at one instant.
         var ports = lookup(taking: .milliseconds(50))
-        for port in 0..<100 as Range<UInt32> { _ = ports.statements(about: [port], now: start) }
-        #expect(lookups <= 11 && lookups >= 1)
-        let before = lookups
+        for port in 0..<100 as Range<UInt32> { _ = state([port], &ports) }
+        #expect(lookups == 10)
         // A second later there are 50 ms more.
         for port in 200..<300 as Range<UInt32> {
-            _ = ports.statements(about: [port], now: start + .seconds(1))
+            _ = state([port], &ports, after: .seconds(1))
         }
-        #expect(lookups <= before + 2)
+        #expect(lookups == 11)
+    }
+
+    /// The number can belong to another process at once: the first one of each container has the number 1.
+    @Test func `a port that changes hands within a second is looked up again`() {
+        answer(process("first"))
+        var ports = lookup()
+        #expect(state([1], &ports) == stated("first", 1))
+        answer(process("second"))
+        #expect(state([1], &ports) == [])
+        answers.withLock { $0.holds = false }
+        #expect(state([1], &ports) == stated("second", 1))
+    }
+
+    @Test func `the lookups between two reads have one limit`() {
+        answer(process("ip"))
+        var (ports, limit) = (lookup(taking: .milliseconds(100)), PortLookup.limit)
+        for port in 0..<5 as Range<UInt32> { _ = ports.statements(about: [port], within: &limit, now: start) }
+        #expect(lookups == 2 && limit <= .zero)
+    }
+
+    @Test func `a lookup goes on for its time, and its caller's time is not its own`() {
+        var (meter, calls) = (LookupMeter(.milliseconds(10)) { [time] in time.withLock { $0 } }, 0)
+        var steps = 0
+        while meter.goesOn({
+            calls += 1
+            time.withLock { $0 += .seconds(1) }
+            return true
+        }) {
+            steps += 1
+            time.withLock { $0 += .microseconds(100) }
+        }
+        #expect(steps == 100 && calls == 9 && meter.used == .milliseconds(10))
+        var stopped = LookupMeter(.milliseconds(10)) { [time] in time.withLock { $0 } }
+        time.withLock { $0 += .milliseconds(1) }
+        #expect(!stopped.goesOn { false } && !stopped.goesOn { true })
     }
 
     /// The port can belong to another process by then.
     @Test func `without the time for a lookup, what was stated of a port is taken back`() {
         answer(process("alpha"))
         var ports = lookup(taking: .milliseconds(600))
-        #expect(ports.statements(about: [1], now: start) == stated("alpha", 1))
-        #expect(ports.statements(about: [1], now: start + .seconds(1)) == stated(nil, 1))
-        #expect(ports.statements(about: [1], now: start + .milliseconds(1_001)) == [])
+        #expect(state([1], &ports) == stated("alpha", 1))
+        #expect(state([1], &ports, after: .seconds(1)) == stated(nil, 1))
+        #expect(state([1], &ports, after: .milliseconds(1_001)) == [])
         #expect(lookups == 1)
     }
 
@@ -405,10 +615,10 @@ struct PortLookupTests {
         answer(process("ip"))
         var ports = lookup()
         for port in 0..<20_000 as Range<UInt32> {
-            _ = ports.statements(about: [port], now: start + .milliseconds(Int(port) * 10))
+            _ = state([port], &ports, after: .milliseconds(Int(port) * 10))
             #expect(ports.count <= 1_024)
         }
-        _ = ports.statements(about: Array(50_000..<60_000), now: start + .seconds(300))
+        _ = state(Array(50_000..<60_000), &ports, after: .seconds(300))
         #expect(ports.count <= 1_024)
     }
 
@@ -419,7 +629,7 @@ struct PortLookupTests {
         var known: Set<UInt32> = []
         for port in 0..<3_000 as Range<UInt32> {
             let burst = [port, 100_000]
-            for statement in ports.statements(about: burst, now: start + .seconds(Int(port))) {
+            for statement in state(burst, &ports, after: .seconds(Int(port))) {
                 guard case .requester(let port, let requester) = statement else { continue }
                 if requester == nil { known.remove(port) } else { known.insert(port) }
             }
@@ -429,16 +639,20 @@ struct PortLookupTests {
 
     @Test(
         arguments: [
-            (Requester.Certainty.holder, ["dhclient"], "then dhclient (dhclient.service)"),
+            (Requester.Certainty.holder, ["dhclient"], "then dhclient/100 (dhclient.service)"),
+            (.holder, [""], "then process 100 (.service)"),
             (
                 .holders, ["systemd-networkd", "systemd"],
-                "then systemd-networkd (systemd-networkd.service), whose socket systemd (systemd.service) opened"
+                "then systemd-networkd/100 (systemd-networkd.service), whose socket systemd/1 (systemd.service) opened"
             ),
-            (.holders, ["a", "b", "c"], "then one of a (a.service), b (b.service), c (c.service)"),
-            (.candidates, ["a", "b"], "then perhaps a (a.service) or b (b.service)"),
+            (
+                .holders, ["a", "b", "c"],
+                "then one of a/100 (a.service), b/101 (b.service), c/102 (c.service)"
+            ),
+            (.candidates, ["a", "b"], "then perhaps a/100 (a.service) or b/101 (b.service)"),
             (
                 .candidates, ["systemd"],
-                "then perhaps systemd (systemd.service), or a service whose socket it opened"
+                "then perhaps systemd/1 (systemd.service), or a service whose socket it opened"
             ),
             (.gone, [], "whose socket was closed"),
         ] as [(Requester.Certainty, [String], String)])
@@ -449,5 +663,19 @@ struct PortLookupTests {
                 identifier: name == "systemd" ? 1 : Int32(index + 100), name: name, unit: "\(name).service")
         }
         #expect(Requester(certainty: certainty, processes: processes).description == words)
+    }
+
+    @Test func `words say that a list is cut`() {
+        let process = Requester.Process(identifier: 7, name: "ip", unit: nil)
+        #expect(
+            Requester(certainty: .candidates, processes: [process], isCut: true).description
+                == "then perhaps ip/7 or another process")
+    }
+
+    /// A process gets one where another one has bound its own number.
+    @Test func `a port above 2147483647 is of no process's number`() {
+        let port = Recording.Event.NetlinkPort(4_294_963_199)
+        #expect(
+            port.processIdentifier == nil && port.description == "port 4294963199, of no process's number")
     }
 }
