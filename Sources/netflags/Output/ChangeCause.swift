@@ -60,6 +60,7 @@ extension ByteBuffer {
         member("port", origin?.port?.number)
         member("requester", object: origin?.requester) { requester, json in
             json.member("certainty", requester.certainty.rawValue)
+            json.member("isCut", requester.isCut)
             json.member("processes", objects: requester.processes) { process, json in
                 json.member("pid", process.identifier)
                 json.member("name", process.name)

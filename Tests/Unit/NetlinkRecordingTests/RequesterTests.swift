@@ -423,6 +423,39 @@ struct RequesterTests {
         }
     }
 
+    /// The kernel gives the next process of a PID namespace the number behind the last one.
+    @Test func `processes of containers with the same number push no candidate out`() throws {
+        try LiveNetwork().run {
+            let author = try Self.batch(inNamespace: false)
+            let number = author.process
+            let fakes = try (0..<9).map { _ in
+                try Self.start(
+                    """
+                    exec unshare --pid --fork --kill-child --mount-proc sh -c '
+                    echo \(number - 1) > /proc/sys/kernel/ns_last_pid; sleep 1000 & wait'
+                    """
+                ).0
+            }
+            defer {
+                for fake in fakes {
+                    kill(fake.processIdentifier, SIGKILL)
+                    fake.waitUntilExit()
+                }
+            }
+            func others() -> [Int32] {
+                RunningProcess.all().filter {
+                    $0 != number && RunningProcess.innermostIdentifier(of: $0)?.number == number
+                }
+            }
+            _ = Self.poll { others().count == 9 ? true : nil }
+            // The fakes come first, as where numbers have begun again.
+            let port = Recording.Event.NetlinkPort(UInt32(number))
+            let found = Self.find(port, .names, among: others() + [number])
+            #expect(found?.processes.first?.identifier == number, "\(found as Any)")
+            #expect(found?.processes.count == 8 && found?.isCut == true)
+        }
+    }
+
     @Test func `of two containers in a second, the one that has ended did not ask`() throws {
         let readable = { RunningProcess.all().filter { RunningProcess.socketInodes(of: $0) != nil } }
         try LiveNetwork().run {
