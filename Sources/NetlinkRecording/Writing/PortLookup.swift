@@ -260,6 +260,7 @@ extension PortLookup {
             isCut: order.count > Requester.limit || !search.hasAllCandidates)
         return Finding(requester: requester) {
             named.allSatisfy { access("/proc/\($0.identifier)", F_OK) == 0 }
+                && holders.allSatisfy(\.link.isOpen)
         }
     }
 

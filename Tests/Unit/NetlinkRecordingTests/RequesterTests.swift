@@ -45,11 +45,15 @@ struct RequesterTests {
 
         deinit { end() }
 
-        /// Ends the process.
+        /// Ends the process, and waits until its socket is closed.
         func end() {
+            guard let child, child.isRunning else { return }
             // unshare(1) waits for its child whatever it is sent, and that is killed with it.
-            if let child { kill(child.processIdentifier, SIGKILL) }
-            child?.waitUntilExit()
+            kill(child.processIdentifier, SIGKILL)
+            child.waitUntilExit()
+            _ = RequesterTests.poll {
+                RunningProcess.socketInodes(of: process)?.isEmpty != false ? true : nil
+            }
         }
 
         /// Adds a rule with a priority.
@@ -420,6 +424,32 @@ struct RequesterTests {
             if first.contains("prctl") {
                 #expect(found?.description.contains("process \(author.process)") == true)
             }
+        }
+    }
+
+    /// It lives on, and without privilege it can be named only as a candidate.
+    @Test func `a process that has closed its socket is not named for the next one with its port`() throws {
+        try LiveNetwork().run {
+            var recorder = try Recorder()
+            var lookup = PortLookup { PortLookup.find($0, .names, metered: &$1, attending: $2) }
+            let now = ContinuousClock.now
+            func state(_ author: Author, _ priority: UInt32) throws -> [Int32]? {
+                #expect(try Self.ports(&recorder) { try author.addRule(priority) } == [1])
+                var limit = Duration.seconds(60)
+                for case .requester(1, let requester) in lookup.statements(
+                    about: [1], within: &limit, now: now)
+                {
+                    return requester?.processes.map(\.identifier)
+                }
+                return nil
+            }
+            do {
+                let own = try Self.ownSocket("a socket that is closed", ports: [1])
+                #expect(try state(own, 100)?.contains(getpid()) == true)
+            }
+            let next = try Self.batch(inNamespace: true)
+            let found = try #require(try state(next, 101))
+            #expect(found.contains(next.process) && !found.contains(getpid()))
         }
     }
 
