@@ -27,6 +27,18 @@ extension Recording {
         return nil
     }
 
+    /// The starts of the host whose network is dumped, in order; none where they are not known.
+    package func boots() throws(ReachabilityError) -> [Boot] {
+        var stream = try attempt { () throws(RecordingError) in try self.stream() }
+        var boots: [Boot] = []
+        while let isDump = stream.next({ if case .annotation(.dumpEnds) = $0.content { true } else { false } }
+        ) {
+            guard isDump, let boot = stream.boot, boots.last?.identifier != boot.identifier else { continue }
+            boots.append(boot)
+        }
+        return boots
+    }
+
     /// The network at an instant.
     ///
     /// - Parameter time: The instant; `nil` for the end of the recording.

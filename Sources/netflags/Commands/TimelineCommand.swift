@@ -91,14 +91,25 @@ struct TimelineCommand: TargetListCommand {
         try checkOrder()
         let options = try socket.options(isReplay: true)
         let targets = try recordedTargets(options)
-        let timeline = try timeline(targets, options)
+        var rows = try format == .json ? self.rows() : nil
+        let timeline = try timeline(targets, options) { timeline in
+            // A picture is of all intervals, and stdin does not show before its end which starts of the host it has.
+            if svg == nil, cursorFile == nil || Recording.isStored(recording) { try rows?.take(&timeline) }
+        }
         // A recorder that has just begun has no row yet.
         let hasNoRowYet = cursorFile != nil && from == nil && to == nil
         guard timeline.duration > .zero || hasNoRowYet else {
             printError(try absence(timeline))
             return .undetermined
         }
-        return try write(timeline, as: format)
+        return try write(timeline, as: format, &rows)
+    }
+
+    private func rows() throws -> TimelineRows {
+        let isStored = Recording.isStored(recording)
+        return try TimelineRows(
+            host: host, areLosses: losses, cursorFile: cursorFile,
+            of: svg == nil && isStored ? Recording(operand: recording) : nil)
     }
 
     /// What says that nothing is recorded in the span.
@@ -154,18 +165,21 @@ struct TimelineCommand: TargetListCommand {
 
     private func timeline(
         _ named: [NamedTarget],
-        _ options: ReachabilityOptions
-    ) throws(ReachabilityError) -> Timeline {
+        _ options: ReachabilityOptions,
+        _ onStep: (inout Timeline) throws -> Void
+    ) throws -> Timeline {
         let source = Recording(operand: recording)
         let day: Recording.Time? =
             [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.firstTime() : nil
         let start = from?.time(after: day)
         let end = to?.time(after: start ?? day)
         return try Timeline(
-            of: source, named, options, onChangeOf: changes, from: start, to: end)
+            of: source, named, options, onChangeOf: changes, from: start, to: end, onStep)
     }
 
-    private func write(_ timeline: Timeline, as format: Format) throws -> ExitStatus {
+    private func write(
+        _ timeline: Timeline, as format: Format, _ rows: inout TimelineRows?
+    ) throws -> ExitStatus {
         if let svg {
             var buffer = ByteBuffer()
             TimelinePicture(timeline, source: LineFile(recording).name).write(to: &buffer)
@@ -177,15 +191,11 @@ struct TimelineCommand: TargetListCommand {
         switch format {
         case .text where svg == "-": break
         case .text: try writeText(timeline)
-        case .json: return try writeRows(timeline)
-        case .prometheus:
-            try writeOnce(TimelineTotals.self) { totals, buffer in
-                totals.add(timeline)
-                totals.write(timeline, to: &buffer)
-            }
+        case .json: return try rows?.finish(timeline) { mistake($0) != nil } ?? .success
+        case .prometheus: try writeTotals(timeline)
         case .openmetrics: try TimelineHistory(timeline, host: host).write(Output.standard.deliver)
         }
-        return timeline.lanes.reduce(.success) { $0.worse(status($1.intervals[...], of: $1)) }
+        return timeline.lanes.reduce(.success) { $0.worse(status(of: $1)) }
     }
 
     private func writeText(_ timeline: Timeline) throws {
@@ -200,35 +210,16 @@ struct TimelineCommand: TargetListCommand {
         }
     }
 
-    /// Writes JSON Lines: one object an interval, target by target.
-    ///
-    /// - Returns: The worst state of the intervals that are written.
-    private func writeRows(_ timeline: Timeline) throws -> ExitStatus {
-        var status = ExitStatus.success
-        try writeOnce(TimelineCursor.self) { cursor, buffer in
-            for lane in timeline.lanes {
-                let intervals = cursorFile == nil ? lane.intervals[...] : cursor.advance(over: lane)
-                let written = intervals.filter { !losses || $0.isReachable == false }
-                for interval in written {
-                    interval.writeJSON(host: host, target: lane.target, to: &buffer)
-                }
-                status = status.worse(self.status(written, of: lane))
-            }
-        }
-        return status
-    }
-
-    /// Writes what comes after the cursor, and moves that.
-    private func writeOnce<Line>(
-        _ type: CursorFile<Line>.Type, _ write: (inout CursorFile<Line>, inout ByteBuffer) -> Void
-    ) throws {
-        let before = try cursorFile.map { path throws(FileFailure) in try CursorFile<Line>(file: path) }
-        var (cursor, buffer) = (before ?? CursorFile<Line>(), ByteBuffer())
-        write(&cursor, &buffer)
+    /// Writes the counters since the cursor, and moves that.
+    private func writeTotals(_ timeline: Timeline) throws {
+        let before = try cursorFile.map { path throws(FileFailure) in try TimelineTotals(file: path) }
+        var (totals, buffer) = (before ?? TimelineTotals(), ByteBuffer())
+        totals.add(timeline)
+        totals.write(timeline, to: &buffer)
         // A file that cannot be written is found before: the next run would write the same again.
-        if let cursorFile, cursor != before { try before?.write(to: cursorFile) }
+        if let cursorFile, totals != before { try before?.write(to: cursorFile) }
         try Output.standard.deliver(&buffer)
-        if let cursorFile, cursor != before { try cursor.write(to: cursorFile) }
+        if let cursorFile, totals != before { try totals.write(to: cursorFile) }
     }
 
     /// What is wrong with the name of an interface; `nil` where only a part of the recording is shown, as the rest can
@@ -237,12 +228,10 @@ struct TimelineCommand: TargetListCommand {
         from == nil && to == nil ? lane.mistake : nil
     }
 
-    /// The worst state of intervals of a lane that are recorded.
-    private func status(
-        _ intervals: some Sequence<Timeline.Interval>, of lane: Timeline.Lane
-    ) -> ExitStatus {
+    /// The worst state of the intervals of a lane that are recorded.
+    private func status(of lane: Timeline.Lane) -> ExitStatus {
         let isMistyped = mistake(lane) != nil
-        return intervals.compactMap(\.answer).reduce(.success) { status, answer in
+        return lane.intervals.compactMap(\.answer).reduce(.success) { status, answer in
             status.worse(ExitStatus(isReachable: isMistyped ? nil : answer.isReachable))
         }
     }

@@ -50,6 +50,10 @@ struct Timeline: Hashable {
         var newest: Interval?
         /// Whether the last interval has ended, as its recorder has.
         var isOver = false
+        /// The first ``mistake`` in intervals that were taken.
+        var takenMistake: String?
+        /// Whether an interval that was taken has an answer without a mistake.
+        var hasOtherAnswer = false
 
         /// The starts of the host that are known, in order.
         var boots: [Recording.Boot] { intervals.flatMap { [$0.boot, $0.nextBoot].compactMap(\.self) } }
@@ -57,7 +61,8 @@ struct Timeline: Hashable {
         /// What is wrong with the name of an interface that exists in no interval; `nil` for other answers.
         var mistake: String? {
             let answers = intervals.compactMap(\.answer)
-            return answers.allSatisfy { $0.mistake != nil } ? answers.first?.mistake : nil
+            guard !hasOtherAnswer, answers.allSatisfy({ $0.mistake != nil }) else { return nil }
+            return takenMistake ?? answers.first?.mistake
         }
 
         /// The share of the recorded time in which packets can leave; `nil` without a recorded time.
@@ -128,14 +133,17 @@ struct Timeline: Hashable {
 
 extension Timeline {
     /// Replays a recording; prints where it could not be read.
+    ///
+    /// After each step `onStep` can take intervals with ``takeEnded(_:)``.
     init(
         of recording: Recording,
         _ named: [NamedTarget],
         _ options: ReachabilityOptions,
         onChangeOf changes: ReachabilityReport.Change,
         from start: Recording.Time? = nil,
-        to end: Recording.Time? = nil
-    ) throws(ReachabilityError) {
+        to end: Recording.Time? = nil,
+        _ onStep: (inout Timeline) throws -> Void = { _ in }
+    ) throws {
         // A cause is found by what the path was just before, also where that was no change of the flags.
         var replay = try recording.replay(
             of: named.map { .reports(on: $0.target, options: options, .full, onChangeOf: .report) },
@@ -144,6 +152,7 @@ extension Timeline {
         while let step = try replay.next() {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
             take(step, of: replay.boot)
+            try onStep(&self)
         }
         (lastEntry, isBeingWritten) = (replay.lastEntry, replay.isBeingWritten)
         let zero = Recording.Time(microsecondsSince1970: 0)
@@ -193,6 +202,15 @@ extension Timeline {
         lanes[change.index].add(interval)
     }
 
+    /// Removes the intervals of a lane that do not change any more, and the statements that they were taken with.
+    mutating func takeEnded(_ index: Int) -> [Interval] {
+        // An interval without length goes again, and the one before it is the last then.
+        let count = lanes[index].intervals.count - 2
+        guard count > 0 else { return [] }
+        marks.removeFirst(max(0, marks.count - 1))
+        return lanes[index].takeFirst(count)
+    }
+
     /// Ends the timeline.
     mutating func finish(start: Recording.Time, end: Recording.Time) {
         (self.start, self.end) = (start, end)
@@ -215,6 +233,16 @@ extension Timeline.Lane {
         (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
         known.boot = boot
         add(known)
+    }
+
+    fileprivate mutating func takeFirst(_ count: Int) -> [Timeline.Interval] {
+        let first = Array(intervals.prefix(count))
+        intervals.removeFirst(count)
+        for answer in first.lazy.compactMap(\.answer) {
+            if answer.mistake == nil { hasOtherAnswer = true }
+            takenMistake = takenMistake ?? answer.mistake
+        }
+        return first
     }
 
     /// Ends the interval before, and drops it where it has no length.

@@ -73,17 +73,10 @@ struct TimelinePosition: CursorLine {
     /// The start of the host; empty where it is not known.
     private var boot = ""
 
-    /// The end of the last of some intervals of a lane, which are its first ones; `nil` for none.
-    init?(after intervals: ArraySlice<Timeline.Interval>, of lane: Timeline.Lane) {
-        guard let last = intervals.last else { return nil }
-        instant = last.end.microsecondsSince1970
-        // The end of a time that is not recorded is an instant of the start of the host after it.
-        let boots = lane.intervals[..<intervals.endIndex].reversed().lazy.compactMap {
-            $0.boot ?? $0.nextBoot
-        }
-        if let boot = boots.first {
-            (start, self.boot) = (boot.start.microsecondsSince1970, boot.description)
-        }
+    /// An instant of a lane, in the start of the host that is known there; `nil` for none.
+    init(_ time: Recording.Time, of boot: Recording.Boot?) {
+        instant = time.microsecondsSince1970
+        if let boot { (start, self.boot) = (boot.start.microsecondsSince1970, boot.description) }
     }
 
     init?(words: [String]) {
@@ -95,9 +88,11 @@ struct TimelinePosition: CursorLine {
 
     var words: [String] { ["\(instant)", "\(start)", boot.isEmpty ? "-" : boot] }
 
-    /// The instant in a later reading of the lane, in microseconds; `nil` where all of the lane is after it.
-    func time(in lane: Timeline.Lane) -> Int64? {
-        let boots = lane.boots
+    /// Places the instant in a later reading of the lane.
+    ///
+    /// - Parameter boots: The starts of the host in that reading, in order.
+    /// - Returns: The instant in microseconds; `nil` where all of the lane is after it.
+    func time(among boots: [Recording.Boot]) -> Int64? {
         let boot = boots.first { $0.description == self.boot }
         // The recording of that start is gone, and the clock of another one can be behind it.
         if boot == nil, !self.boot.isEmpty, !boots.isEmpty { return nil }
@@ -105,28 +100,65 @@ struct TimelinePosition: CursorLine {
     }
 }
 
-extension TimelineCursor {
+/// Finds the intervals of a lane that have ended since a position, as they end.
+struct TimelineNews {
     /// By how much a change can be noticed earlier or later where a recording begins with another file.
     private static let tolerance: Int64 = 1_000_000
 
-    /// Returns the intervals of a lane that have ended since the last one, and moves past them.
-    ///
-    /// The last interval of a lane can go on.
-    mutating func advance(over lane: Timeline.Lane) -> ArraySlice<Timeline.Interval> {
-        let ended = ended(lane)
-        if let position = TimelinePosition(after: ended, of: lane) { lines[lane.target] = position }
-        return ended
+    /// The position; `nil` where all is after it.
+    private let known: Int64?
+    /// The last intervals that begin before the position: one of them is the last that is not new.
+    private var held: [Timeline.Interval] = []
+    private var isPast: Bool
+    /// The newest start of the host.
+    private var boot: Recording.Boot?
+    /// The end of the last interval that is new; `nil` for none.
+    private(set) var position: TimelinePosition?
+
+    /// - Parameters:
+    ///   - position: The end of the last interval that is not new; `nil` for none.
+    ///   - boots: The starts of the host in the whole lane.
+    init(since position: TimelinePosition?, boots: [Recording.Boot]) {
+        known = position.flatMap { $0.time(among: boots) }
+        isPast = known == nil
     }
 
-    private func ended(_ lane: Timeline.Lane) -> ArraySlice<Timeline.Interval> {
-        let ended = lane.isOver ? lane.intervals[...] : lane.intervals.dropLast()
-        guard let end = lines[lane.target].flatMap({ $0.time(in: lane) }) else { return ended }
-        func distance(_ interval: Timeline.Interval) -> UInt64 {
-            (interval.end.microsecondsSince1970 - end).magnitude
+    /// Takes the next interval that has ended; returns those that are new by it.
+    mutating func take(_ interval: Timeline.Interval) -> [Timeline.Interval] {
+        guard let known, !isPast, interval.start.microsecondsSince1970 < known else {
+            var new = finish()
+            note(interval)
+            new.append(interval)
+            position = TimelinePosition(interval.end, of: boot)
+            return new
         }
-        let known = ended.indices.filter { ended[$0].start.microsecondsSince1970 < end }
-        let nearest = known.min { distance(ended[$0]) < distance(ended[$1]) }
-        if let nearest, distance(ended[nearest]) <= Self.tolerance { return ended[(nearest + 1)...] }
-        return ended.drop { $0.end.microsecondsSince1970 <= end }
+        note(interval)
+        held.append(interval)
+        // Intervals leave no time between them: those before these two end before the position, and farther from it.
+        if held.count > 2 { held.removeFirst() }
+        return []
+    }
+
+    /// Returns those of the last intervals that are new although they begin before the position.
+    mutating func finish() -> [Timeline.Interval] {
+        guard let known, !isPast else { return [] }
+        isPast = true
+        func distance(_ interval: Timeline.Interval) -> UInt64 {
+            (interval.end.microsecondsSince1970 - known).magnitude
+        }
+        let nearest = held.indices.min { distance(held[$0]) < distance(held[$1]) }
+        let new =
+            if let nearest, distance(held[nearest]) <= Self.tolerance {
+                held[(nearest + 1)...]
+            } else {
+                held.drop { $0.end.microsecondsSince1970 <= known }
+            }
+        if let last = new.last { position = TimelinePosition(last.end, of: boot) }
+        return Array(new)
+    }
+
+    /// The end of a time that is not recorded is an instant of the start of the host after it.
+    private mutating func note(_ interval: Timeline.Interval) {
+        boot = interval.boot ?? interval.nextBoot ?? boot
     }
 }

@@ -50,7 +50,7 @@ struct TimelineTotal: CursorLine {
     /// Adds what a lane has after the instant.
     mutating func add(_ lane: Timeline.Lane) {
         guard let last = lane.intervals.last else { return }
-        let known = position.flatMap { $0.time(in: lane) } ?? .min
+        let known = position.flatMap { $0.time(among: lane.boots) } ?? .min
         for interval in lane.intervals where interval.end.microsecondsSince1970 > known {
             let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
             let time = end - max(start, known)
@@ -62,7 +62,8 @@ struct TimelineTotal: CursorLine {
             isLost = isLoss
         }
         if last.end.microsecondsSince1970 > known {
-            position = TimelinePosition(after: lane.intervals[...], of: lane)
+            let boots = lane.intervals.reversed().lazy.compactMap { $0.boot ?? $0.nextBoot }
+            position = TimelinePosition(last.end, of: boots.first)
         }
     }
 }

@@ -55,6 +55,18 @@ enum RouteRecording {
         stamp(clock) + route(hasRoute ? 24 : 25, flags: 0)
     }
 
+    /// A recording in which the route is gone for a second, so often.
+    static func losses(_ count: Int) -> [UInt8] {
+        var clock = ClockReading(boot: 5, sinceBoot: 1_000_000, sinceEpoch: 1_800_000_000_000_000)
+        var bytes = head(clock) + dump(clock, hasRoute: true)
+        for number in 0..<2 * count {
+            clock.sinceBoot += number % 2 == 0 ? 2_000_000 : 1_000_000
+            clock.sinceEpoch += number % 2 == 0 ? 2_000_000 : 1_000_000
+            bytes += change(clock, hasRoute: number % 2 == 1)
+        }
+        return bytes
+    }
+
     private static func route(_ type: UInt16, flags: UInt16) -> [UInt8] {
         var route = MessageWriter(
             type, flags: flags, [2, 0, 0, 0, 254, 3, 0, 1] + MessageWriter.number(UInt32(0)))

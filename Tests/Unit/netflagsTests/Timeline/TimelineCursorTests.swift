@@ -146,6 +146,17 @@ struct TimelineCursorTests {
     }
 }
 
+extension TimelineCursor {
+    /// Returns the intervals of a lane that have ended since the last one, and moves past them.
+    mutating func advance(over lane: Timeline.Lane) -> [Timeline.Interval] {
+        var news = TimelineNews(since: lines[lane.target], boots: lane.boots)
+        let ended = lane.isOver ? lane.intervals[...] : lane.intervals.dropLast()
+        let found = ended.flatMap { news.take($0) } + news.finish()
+        if let position = news.position { lines[lane.target] = position }
+        return found
+    }
+}
+
 /// A directory with a night in each file, which begins two hours after the one before.
 private final class Nights {
     let path: String
