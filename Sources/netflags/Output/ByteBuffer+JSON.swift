@@ -137,19 +137,32 @@ extension String: JSONConvertible {
             var special: UInt8 = 0
             for byte in utf8 { special |= byte.isPlain ? 0 : 1 }
             if special == 0 { return json.append(bytes: utf8) }
-            for byte in utf8 { json.append(escaped: byte) }
+            var rest = utf8[...]
+            while let byte = rest.popFirst() {
+                // A control character of U+0080 to U+009F has two bytes.
+                if byte == UInt8.controlLead, let next = rest.first, next < 0xA0 {
+                    json.append("\\u00\(String(next, radix: 16))")
+                    rest.removeFirst()
+                } else {
+                    json.append(escaped: byte)
+                }
+            }
         }
         json.append(UInt8(ascii: "\""))
     }
 }
 
 extension UInt8 {
-    /// Whether a byte of a string needs no escape.
+    /// The first byte of U+0080 to U+00BF.
+    fileprivate static let controlLead: UInt8 = 0xC2
+
+    /// Whether a byte of a string needs no escape, and begins no character that does.
     ///
-    /// DEL is escaped for the sake of terminals; RFC 8259 would allow it.
+    /// DEL and U+0080 to U+009F are escaped for the sake of terminals; RFC 8259 would allow them.
     fileprivate var isPlain: Bool {
         // `&-` wraps bytes below a space to large numbers.
         (self &- 0x20 < 0x5F || self > 0x7F) && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
+            && self != Self.controlLead
     }
 }
 
@@ -161,7 +174,7 @@ extension ByteBuffer {
         case UInt8(ascii: "\n"): append("\\n")
         case UInt8(ascii: "\r"): append("\\r")
         case UInt8(ascii: "\t"): append("\\t")
-        case _ where byte.isPlain: append(byte)
+        case _ where byte.isPlain || byte == UInt8.controlLead: append(byte)
         default:
             append(byte < 0x10 ? "\\u000" : "\\u00")
             append(String(byte, radix: 16))

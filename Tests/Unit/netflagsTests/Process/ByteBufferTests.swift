@@ -34,7 +34,9 @@ struct ByteBufferTests {
     @Test(
         arguments: [
             ("plain", #""plain""#), ("a\"b", #""a\"b""#), ("a\\b", #""a\\b""#), ("\n\r\t", #""\n\r\t""#),
-            ("\u{0}\u{1F}\u{7F}", #""\u0000\u001f\u007f""#), ("é€😀", "\"é€😀\""), ("", #""""#),
+            ("\u{0}\u{1F}\u{7F}", #""\u0000\u001f\u007f""#),
+            ("a\u{80}\u{9B}\u{9F}\u{A0}é", "\"a\\u0080\\u009b\\u009f\u{A0}é\""), ("é€😀", "\"é€😀\""),
+            ("", #""""#),
         ]
     )
     func `strings are escaped as RFC 8259 wants it`(given: String, expected: String) {
