@@ -16,7 +16,8 @@ internal import RoutingModel
 ///   equal values never come in a row. Of events, up to 256 are kept.
 /// - Failures: the sequence fails if the monitor cannot run, or an evaluation fails. ``skippingFailures`` goes on after
 ///   evaluations that fail.
-/// - End: it ends without an error only when its task is cancelled. The observation ends with the iteration.
+/// - End: it ends without an error only when its task is cancelled, and at once without queries. The observation ends
+///   with the iteration.
 ///
 /// A recording has the same sequence. Its iterations read the recording as fast as the values are taken, skip none of
 /// them, and end with it.
@@ -64,7 +65,9 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Begins an iteration.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(
+        // Nothing can follow without a query.
+        guard !queries.isEmpty else { return Iterator(base: nil) }
+        return Iterator(
             base: Result { () throws(ReachabilityError) in
                 switch origin {
                 case .monitor(let monitor):
@@ -85,7 +88,7 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
             case recording(ReplayIteration<Element>)
         }
 
-        /// Set to `.failure` if the iteration could not begin, and to `nil` after it failed.
+        /// Set to `.failure` if the iteration could not begin; `nil` after it failed, and without queries.
         fileprivate var base: Result<Base, ReachabilityError>?
 
         /// The observation of this iteration; `nil` if there is none, and after a failure.

@@ -76,6 +76,18 @@ public struct ReachabilityOptions: Hashable, Sendable {
         public init(timeout: Duration = .seconds(5)) {
             self.timeout = timeout
         }
+
+        private enum CodingKeys: String, CodingKey, CaseIterable {
+            case timeout
+        }
+
+        /// Decodes how names are resolved.
+        ///
+        /// - Throws: `DecodingError` if the object has another form or another key.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.input(keyedBy: CodingKeys.self)
+            timeout = try values.decode(Duration.self, forKey: .timeout)
+        }
     }
 
     /// Creates the options of an unbound, unmarked socket of the current user, with 5 seconds for the resolver.
@@ -107,11 +119,16 @@ public struct ReachabilityOptions: Hashable, Sendable {
 // MARK: - Coding
 
 extension ReachabilityOptions: Codable {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+        case families, interface, sourceAddress, mark, user, ipProtocol, sourcePort, destinationPort
+        case typeOfService, resolution
+    }
+
     /// Decodes options; one that is missing has its default.
     ///
-    /// - Throws: `DecodingError` if an option has a value of another type.
+    /// - Throws: `DecodingError` if an option has a value of another type, or does not exist.
     public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let values = try decoder.input(keyedBy: CodingKeys.self)
         families = try values.decodeIfPresent(Families.self, forKey: .families) ?? families
         interface = try values.decodeIfPresent(InterfaceReference.self, forKey: .interface)
         sourceAddress = try values.decodeIfPresent(IPAddress.self, forKey: .sourceAddress)
@@ -184,6 +201,22 @@ public struct InterfaceReference: Hashable, Sendable, Codable {
     public init(nameOrIndex text: String) {
         name = text
         index = ZoneIdentifier(text)?.index
+    }
+
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+        case name, index
+    }
+
+    /// Decodes a reference with a name, an index, or both.
+    ///
+    /// - Throws: `DecodingError` if the object has another form or another key, or neither of them.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.input(keyedBy: CodingKeys.self)
+        index = try values.decodeIfPresent(UInt32.self, forKey: .index)
+        name =
+            index == nil
+            ? try values.decode(String.self, forKey: .name)
+            : try values.decodeIfPresent(String.self, forKey: .name)
     }
 
     /// The interface of the address's zone, else of the options, else of the local address's zone; `nil` for none.
@@ -262,4 +295,37 @@ extension IPProtocol: CustomStringConvertible {
         default: "\(rawValue)"
         }
     }
+}
+
+// MARK: - Decoding what users write
+
+extension Decoder {
+    /// The values of an object that a user writes: a key that it does not have is a mistake, and no addition of a newer
+    /// version.
+    ///
+    /// - Throws: `DecodingError` that names the key, and those that there are.
+    func input<Key: CodingKey & CaseIterable>(
+        keyedBy type: Key.Type
+    ) throws -> KeyedDecodingContainer<Key> {
+        let unknown = try container(keyedBy: AnyKey.self).allKeys.filter {
+            Key(stringValue: $0.stringValue) == nil
+        }
+        if let key = unknown.min(by: { $0.stringValue < $1.stringValue }) {
+            let known = Key.allCases.map(\.stringValue).joined(separator: ", ")
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: codingPath + [key],
+                    debugDescription: "there is no key \(key.stringValue): the keys are \(known)"))
+        }
+        return try container(keyedBy: type)
+    }
+}
+
+/// Any key of an object.
+private struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue _: Int) { return nil }
 }

@@ -131,24 +131,30 @@ extension ReachabilityTarget: CustomStringConvertible {
 // MARK: - Coding
 
 extension ReachabilityTarget: Codable {
-    private enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case host, address, local, remote
     }
 
     /// Decodes a target from an object with the key `host`, `address`, or `local` and `remote`, all of them text;
     /// an empty object is the default path.
     ///
-    /// - Throws: `DecodingError` if the object has another form; `ReachabilityError` if a text is not a host.
+    /// - Throws: `DecodingError` if the object has another form or another key; `ReachabilityError` if a text is not a
+    ///   host.
     public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        if let name = try values.decodeIfPresent(String.self, forKey: .host) {
-            self = try .host(name)
-        } else if let address = try values.decodeIfPresent(IPAddress.self, forKey: .address) {
-            self = .address(address)
-        } else if let remote = try values.decodeIfPresent(IPAddress.self, forKey: .remote) {
-            self = try .pair(local: values.decode(IPAddress.self, forKey: .local), remote: remote)
-        } else {
-            self = .defaultPath
+        let values = try decoder.input(keyedBy: CodingKeys.self)
+        switch Set(values.allKeys) {
+        case []: self = .defaultPath
+        case [.host]: self = try .host(values.decode(String.self, forKey: .host))
+        case [.address]: self = .address(try values.decode(IPAddress.self, forKey: .address))
+        case let keys where keys.isDisjoint(with: [.host, .address]):
+            self = try .pair(
+                local: values.decode(IPAddress.self, forKey: .local),
+                remote: values.decode(IPAddress.self, forKey: .remote))
+        default:
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "a target has the key host, address, or local and remote"))
         }
     }
 

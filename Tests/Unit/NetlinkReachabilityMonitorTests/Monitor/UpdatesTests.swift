@@ -28,6 +28,16 @@ struct UpdatesTests {
         #expect(try await iterator.next() == [])
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `without queries, a sequence ends at once`() async throws {
+        let none: [NetworkQuery<ReachabilityFlags>] = []
+        for try await _ in network.source.updates(of: none) { Issue.record("there is a value") }
+        for try await _ in network.source.updates(of: none).skippingFailures {
+            Issue.record("there is a value")
+        }
+        #expect(network.source.monitor.userCount == 0)
+    }
+
     @Test func `iterations of one handle are independent`() async throws {
         let reachability = try network.handle()
         var first = reachability.updates.makeAsyncIterator()

@@ -47,6 +47,44 @@ struct CodingTests {
         }
     }
 
+    @Test(arguments: [
+        #"{"hots":"db.internal"}"#, #"{"host":"db.internal","port":443}"#, #"{"local":"192.0.2.1"}"#,
+        #"{"host":"db.internal","address":"192.0.2.1"}"#, #"{"remote":"192.0.2.1"}"#, #"{"host":null}"#,
+    ])
+    func `a target with another key, or without all that it needs, is refused`(text: String) {
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(ReachabilityTarget.self, from: Data(text.utf8))
+        }
+    }
+
+    @Test(arguments: [
+        #"{"intreface":{"name":"eth0"}}"#, #"{"interface":{"nmae":"eth0"}}"#, #"{"interface":{}}"#,
+        #"{"resolution":{"timeout":[0,0],"retries":2}}"#,
+    ])
+    func `an option that does not exist is refused`(text: String) {
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(ReachabilityOptions.self, from: Data(text.utf8))
+        }
+    }
+
+    @Test func `what is refused is named with the keys that there are`() throws {
+        let error = #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode([ReachabilityTarget].self, from: Data(#"[{"hots":"db.internal"}]"#.utf8))
+        }
+        guard case .dataCorrupted(let context)? = error else {
+            _ = try #require(nil as Int?)
+            return
+        }
+        #expect(context.debugDescription == "there is no key hots: the keys are host, address, local, remote")
+        #expect(context.codingPath.last?.stringValue == "hots")
+    }
+
+    @Test func `a report of a newer version is read without what that has added`() throws {
+        let text = try json(NetworkInterface(index: 2, name: "eth0", type: .wifi))
+        let newer = text.dropLast() + #","colour":"blue"}"#
+        #expect(try JSONDecoder().decode(NetworkInterface.self, from: Data(newer.utf8)).name == "eth0")
+    }
+
     @Test func `options survive encoding`() throws {
         var options = ReachabilityOptions()
         options.families = .v6
