@@ -25,7 +25,7 @@ internal import SystemSupport
 /// - A failure means that the query could not be answered, which is not the same as no. It comes once for as long as
 ///   evaluations fail in the same way, and the next value means that they succeed again. The monitor tries again after
 ///   1 s, and then less and less often: the kernel up to every 30 s, a resolver that cannot run up to every 60 s.
-/// - No call comes after ``cancel()`` has returned.
+/// - No call begins after ``cancel()`` has returned.
 ///
 /// All observations of a source share one thread, which ends with the last of them, and one socket for the kernel's
 /// notifications. An idle observation costs only memory.
@@ -99,10 +99,11 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         sink.allAnswered
     }
 
-    /// Ends the observation and releases its handler: no call comes after this returns.
+    /// Ends the observation and releases its handler: no call begins after this returns.
     ///
-    /// It waits for a call that is running, unless a handler of an observation calls it. So do not hold a lock that the
-    /// handler takes. Releasing the observation ends it, too, and waits for nothing.
+    /// It waits for a call that is running. So do not hold a lock that the handler takes. A handler of an observation
+    /// can call it: there it waits only until a call has begun, which can then go on. Releasing the observation ends
+    /// it, too, and waits for nothing.
     public func cancel() {
         end(waits: true)
     }
