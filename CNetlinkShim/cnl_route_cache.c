@@ -45,17 +45,20 @@ int cnl_route_cache_next(cnl_route_cache *cache, void **position, cnl_route *rou
     struct nl_object *object = *position;
     while ((object = object ? nl_cache_get_next(object) : nl_cache_get_first(cache->cache))) {
         *position = object;
+        struct rtnl_route *found = (struct rtnl_route *)object;
+        int family = rtnl_route_get_family(found);
+        if (family != AF_INET && family != AF_INET6) {
+            continue;
+        }
         nlmsg_free(cache->message);
         cache->message = NULL;
         /* The message that would add the route has all of its nexthops, and the one parser reads it. */
-        int status = rtnl_route_build_add_request((struct rtnl_route *)object, 0, &cache->message);
-        if (status == -NLE_NOMEM) {
-            return -ENOMEM;
+        int status = rtnl_route_build_add_request(found, 0, &cache->message);
+        if (status < 0) {
+            return status == -NLE_NOMEM ? -ENOMEM : -EBADMSG;
         }
-        struct nlmsghdr *message = status < 0 ? NULL : nlmsg_hdr(cache->message);
-        if (message && cnl_parse_route(message, message->nlmsg_len, route) == 0) {
-            return 1;
-        }
+        struct nlmsghdr *message = nlmsg_hdr(cache->message);
+        return cnl_parse_route(message, message->nlmsg_len, route) == 0 ? 1 : -EBADMSG;
     }
     return 0;
 }

@@ -25,7 +25,7 @@ bool cnl_route_cache_refill(cnl_route_cache *cache, cnl_error *error);
 
 /* Reads the next IPv4 or IPv6 route: start with *position = NULL. Lifetimes, router preferences and nexthop objects are
  * not in libnl's routes. The route is valid until the next call of a function of this cache. Returns 1 with a route, 0
- * at the end, or -ENOMEM. */
+ * at the end, -ENOMEM, or -EBADMSG for a route that libnl cannot write as a message: reading can go on after it. */
 int cnl_route_cache_next(cnl_route_cache *cache, void *_Nullable *_Nonnull position, cnl_route *route);
 
 /* Closes the socket and frees the cache with everything in it. */

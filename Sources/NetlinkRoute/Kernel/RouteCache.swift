@@ -10,8 +10,6 @@ package import RoutingModel
 /// the number of routes. ``KernelDiagnosis/routes()`` dumps the tables whole.
 package final class RouteCache {
     private let handle: OpaquePointer
-    /// The number of times that the cache was loaded: an iteration ends when it grows.
-    private var generation = 0
 
     /// Opens a socket and loads the cache.
     package init() throws(ReachabilityError) {
@@ -26,37 +24,27 @@ package final class RouteCache {
 
     /// Loads the cache again: it follows no change by itself.
     package func refill() throws(ReachabilityError) {
-        generation += 1
         var error = cnl_error()
         guard cnl_route_cache_refill(handle, &error) else {
             throw ReachabilityError("load libnl's route cache", error)
         }
     }
-}
 
-extension RouteCache: Sequence {
     /// Reads the routes in libnl's order, without lifetimes, router preferences and nexthop objects.
-    package struct Iterator: IteratorProtocol {
-        fileprivate let cache: RouteCache
-        fileprivate let generation: Int
-        private var position: UnsafeMutableRawPointer?
-
-        fileprivate init(_ cache: RouteCache) {
-            self.cache = cache
-            generation = cache.generation
-        }
-
-        /// The next route; `nil` at the end, and after the cache was loaded again.
-        package mutating func next() -> Route? {
-            guard generation == cache.generation else { return nil }
+    ///
+    /// - Throws: An error for a route that libnl cannot write as a message (EBADMSG), as for one with very many
+    ///   nexthops: none is left out.
+    package func routes() throws(ReachabilityError) -> [Route] {
+        var routes: [Route] = []
+        var position: UnsafeMutableRawPointer?
+        while true {
             var route = cnl_route()
-            let status = cnl_route_cache_next(cache.handle, &position, &route)
-            precondition(status >= 0, "no memory for a route of libnl's cache")
-            return status == 0 ? nil : Route(route)
+            let status = cnl_route_cache_next(handle, &position, &route)
+            guard status >= 0 else {
+                throw ReachabilityError(operation: "read libnl's route cache", number: -status)
+            }
+            guard status > 0 else { return routes }
+            routes.append(Route(route))
         }
-    }
-
-    package func makeIterator() -> Iterator {
-        Iterator(self)
     }
 }
