@@ -14,7 +14,7 @@ package import RoutingModel
 /// The recorder holds a dump in memory until it is complete. It needs no privilege.
 package struct Recorder: ~Copyable {
     /// How often a table is dumped, at most.
-    static let attempts = 5
+    static let attempts = QuerySocket.dumpLimit
     /// The most bytes of notifications kept during a dump.
     ///
     /// Further ones count as lost.

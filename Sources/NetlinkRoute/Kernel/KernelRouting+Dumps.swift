@@ -59,11 +59,10 @@ extension KernelRouting {
 
     /// Returns the peers of a WireGuard interface.
     ///
-    /// The kernel shows them to a process with CAP_NET_ADMIN; one that was refused is not asked again. A device that
-    /// was moved sends in the network namespace that it was made in: its peers count where its UDP socket is in this
-    /// one.
+    /// The kernel shows them to a thread with CAP_NET_ADMIN, which it can get and lose. A device that was moved sends
+    /// in the network namespace that it was made in: its peers count where its UDP socket is in this one.
     package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
-        guard isInNamespace, !isRefusedPeers.withLock(\.self) else { return nil }
+        guard isInNamespace else { return nil }
         do throws(ReachabilityError) {
             let interface = Request.Attribute(Int(WGDEVICE_A_IFINDEX.rawValue), index)
             let messages = try GenericFamily.wireGuard.dump(
@@ -74,7 +73,6 @@ extension KernelRouting {
             guard port != 0, try ConnectedSocket.isUnconnectedUDP(port) else { return nil }
             return messages.result
         } catch {
-            if [EPERM, EACCES].contains(error.number) { isRefusedPeers.withLock { $0 = true } }
             // The interface is gone or another one, or the kernel lacks the family or sock_diag.
             let isUnknown = [EPERM, EACCES, ENODEV, EOPNOTSUPP, ENOENT, EPROTONOSUPPORT].contains(
                 error.number)

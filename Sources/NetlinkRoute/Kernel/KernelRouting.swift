@@ -23,8 +23,6 @@ package final class KernelRouting: Sendable {
     /// The sockets of both families that are connected, and kept for the next query.
     private let probe4 = Locked<ProbeSocket?>(nil)
     private let probe6 = Locked<ProbeSocket?>(nil)
-    /// Whether the kernel has refused to show the peers of WireGuard.
-    let isRefusedPeers = Locked(false)
 
     /// Opens the first socket in the calling thread's network namespace.
     package convenience init() throws(ReachabilityError) {

@@ -78,6 +78,10 @@ extension Request {
 }
 
 extension QuerySocket {
+    /// How often a dump is made that what is dumped changes during: one that never stops changing has no consistent
+    /// dump, which is an error, or is stated.
+    package static let dumpLimit = 5
+
     /// Dumps a table.
     ///
     /// Only a strict socket filters. Without one the kernel sends everything, and the body has to filter.
@@ -112,7 +116,7 @@ extension QuerySocket {
         from empty: Found,
         _ body: (inout Found, NetlinkMessage) throws(MalformedMessage) -> Void
     ) throws(ReachabilityError) -> Found {
-        for _ in 1...3 {
+        for _ in 1...Self.dumpLimit {
             var found = empty
             let isInterrupted = try ask(request, operation) { (message) throws(MalformedMessage) in
                 try body(&found, message)
@@ -209,23 +213,17 @@ extension QuerySocket {
         }
     }
 
-    /// Dumps a table.
+    /// Dumps a table, without cached routes.
     ///
-    /// A table that changed during the dump is dumped again, at most five times: a table that never stops changing
-    /// has no consistent dump.
+    /// - Throws: An error when the dump fails, or is interrupted each time (EAGAIN).
     mutating func collect<Value>(
         _ request: DumpRequest,
         _ take: (NetworkChange) -> Value?
     ) throws(ReachabilityError) -> [Value] {
-        var values: [Value] = []
-        for _ in 1...5 {
-            values.removeAll(keepingCapacity: true)
-            let isInterrupted = try dump(request) { message in
-                if let value = message.change.flatMap(take) { values.append(value) }
-            }
-            if !isInterrupted { break }
+        try list(Request(request), "dump the kernel's \(request.table)", from: []) { values, message in
+            guard request.table != .routes || !message.isCachedRoute else { return }
+            if let value = message.change.flatMap(take) { values.append(value) }
         }
-        return values
     }
 }
 
