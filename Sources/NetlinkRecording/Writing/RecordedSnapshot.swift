@@ -108,13 +108,7 @@ struct RecordedTable: Hashable, Sendable {
 
     /// Calls a closure with each message.
     func forEachMessage(_ body: (NetlinkMessage) -> Void) {
-        messages.withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
-                body(message)
-                rest = rest.dropFirst(RecordingFormat.padded(message.bytes.count))
-            }
-        }
+        NetlinkMessage.forEach(in: messages, body)
     }
 }
 

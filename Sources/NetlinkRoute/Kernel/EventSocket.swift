@@ -10,6 +10,10 @@ package struct EventSocket: ~Copyable {
     private let handle: OpaquePointer
     /// The events since the socket was opened.
     package private(set) var counters = FeedCounters()
+    /// The errors in a row.
+    private var failures = 0
+    /// So many in a row are no losses: the socket is broken.
+    private static let failureLimit = 16
 
     /// Opens a socket in the calling thread's network namespace.
     ///
@@ -73,6 +77,10 @@ package struct EventSocket: ~Copyable {
     package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(ReachabilityError) -> FeedReading {
         let (status, count) = withMessageHandler(body) { cnl_events_receive(handle, $0, $1) }
         counters.messages += count
+        // Of what it could not queue, the kernel reports the errno of the failure once, such as ENOBUFS, ENOMEM or
+        // EMSGSIZE.
+        let isLoss = status < 0 && ![-EBADMSG, -EBADF, -ENOTSOCK, CNL_UNTRUSTED].contains(status)
+        failures = isLoss ? failures + 1 : 0
         switch status {
         case 1: return .changes
         case 0: return .empty
@@ -82,11 +90,11 @@ package struct EventSocket: ~Copyable {
         case CNL_UNTRUSTED:
             counters.spoofed += 1
             return .changes
-        case -ENOBUFS:
-            counters.overruns += 1
-            return .overrun
         case -EMSGSIZE:
             counters.truncated += 1
+            return .overrun
+        case _ where isLoss && failures <= Self.failureLimit:
+            counters.overruns += 1
             return .overrun
         default: throw ReachabilityError(operation: "read notifications", number: -status)
         }
@@ -130,16 +138,15 @@ package final class KernelChanges: ChangeFeed {
     }
 
     package func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
-        let (reading, changes) = try socket.withLock { (socket) throws(ReachabilityError) in
-            var changes: [KernelNotification] = []
-            let reading = try socket.receive { message in
-                if let change = message.notification ?? message.neighbourNotification {
-                    changes.append(change)
-                }
-            }
-            return (reading, changes)
+        // Nothing but reading holds the lock.
+        let (reading, messages) = try socket.withLock { (socket) throws(ReachabilityError) in
+            var messages: [UInt8] = []
+            let reading = try socket.receive { $0.append(to: &messages) }
+            return (reading, messages)
         }
-        changes.forEach(body)
+        NetlinkMessage.forEach(in: messages) { message in
+            if let change = message.notification ?? message.neighbourNotification { body(change) }
+        }
         return reading
     }
 }

@@ -42,6 +42,23 @@ package struct NetlinkMessage {
         port = header.pointee.nlmsg_pid
     }
 
+    /// Copies the message behind others, so that ``forEach(in:_:)`` finds it.
+    func append(to messages: inout [UInt8]) {
+        messages += bytes
+        messages += repeatElement(0, count: -bytes.count & 3)
+    }
+
+    /// Passes on messages that follow each other, each at an address divisible by 4.
+    package static func forEach(in messages: [UInt8], _ body: (NetlinkMessage) -> Void) {
+        messages.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
+                body(message)
+                rest = rest.dropFirst(message.bytes.count + (-message.bytes.count & 3))
+            }
+        }
+    }
+
     /// The address family, the first byte of each rtnetlink payload; `nil` for a message without payload.
     package var family: UInt8? {
         bytes.count > Self.headerLength ? bytes[Self.headerLength] : nil

@@ -62,6 +62,68 @@ struct EventSocketTests {
         #expect(counters == FeedCounters())
     }
 
+    /// The kernel reports of a notification that it could not queue what went wrong, once.
+    ///
+    /// A socket that gets an ICMP error does so, too.
+    @Test func `an error that the socket reports once is a loss, and reading goes on`() throws {
+        var events = try EventSocket()
+        let sender = socket(
+            AF_INET,
+            Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        defer { close(sender) }
+        var closed = sockaddr_in()
+        closed.sin_family = sa_family_t(AF_INET)
+        closed.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        // A port that is free: a socket has had it.
+        closed.sin_port = try Self.freePort().bigEndian
+        let isSent = withUnsafeBytes(of: &closed) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                connect(sender, $0.baseAddress, 16) == 0 && send(sender, "x", 1, 0) == 1
+            }
+        }
+        try #require(isSent && dup2(sender, events.descriptor) >= 0)
+        let readings = [try events.receive { _ in }, try events.receive { _ in }]
+        let counters = events.counters
+        #expect(readings == [.overrun, .empty] && counters.overruns == 1)
+    }
+
+    @Test func `an error that stays is the end of the socket`() throws {
+        var events = try EventSocket()
+        // It is not connected, and says so whenever it is read.
+        let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(other) }
+        try #require(dup2(other, events.descriptor) >= 0)
+        var losses = 0
+        var found: ReachabilityError?
+        while found == nil, losses < 1_000 {
+            do throws(ReachabilityError) {
+                let reading = try events.receive { _ in }
+                #expect(reading == .overrun)
+                losses += 1
+            } catch {
+                found = error
+            }
+        }
+        #expect(found?.number == ENOTCONN && losses == 16)
+    }
+
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(16)
+        let isBound = withUnsafeMutableBytes(of: &address) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                bind(descriptor, $0.baseAddress, length) == 0
+                    && getsockname(descriptor, $0.baseAddress, &length) == 0
+            }
+        }
+        try #require(isBound)
+        return UInt16(bigEndian: address.sin_port)
+    }
+
     @Test func `the buffer is read back as the kernel counts it`() throws {
         let socket = try EventSocket()
         let small = try socket.setBuffer(bytes: 8_192)
