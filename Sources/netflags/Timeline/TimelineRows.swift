@@ -6,7 +6,7 @@ import NetlinkRecording
 
 /// The rows of `timeline --json`, which are written as the intervals of a timeline end: target by target.
 ///
-/// Those of the first target go out in portions, and the cursor with them. The rows of the others wait until it is over.
+/// Those of the first target go out in portions, and the cursor with them. The rows of the others wait for its end.
 struct TimelineRows {
     /// The rows of a target.
     private struct Lane {
