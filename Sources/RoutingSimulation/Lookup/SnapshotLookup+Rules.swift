@@ -19,7 +19,8 @@ extension SnapshotLookup {
                 // The kernel only lets rules point forward. One without a target is passed over.
                 if rules.contains(priority: priority) { start = priority }
             case .lookup(let table):
-                let number = rule.isL3MDev ? vrf?.vrfTable ?? 0 : table
+                // `fib_get_table` and `fib6_get_table` take the table 0 for main.
+                let number = rule.isL3MDev ? vrf?.vrfTable ?? Route.mainTable : table
                 let finding = try find(inTable: number)
                 if snapshot.routeTables.index(ofTable: number, .v6) != nil { suppressed = nil }
                 guard let finding else { continue }

@@ -45,6 +45,19 @@ struct SnapshotRuleTests {
         #expect(inverted.way("2001:db8:1::1") == "errno 13")
     }
 
+    /// The table 0 held nothing.
+    @Test func `a rule for packets of no VRF leads to the main table`() {
+        let host = makeHost(
+            .route("10.0.0.0/8", via: "192.0.2.1", dev: 2),
+            .route("2001:db8:1::/48", via: "2001:db8::1", dev: 2),
+            .rule(.v4, 50, .lookup(table: 0)) { ($0.isL3MDev, $0.isInverted) = (true, true) },
+            .rule(.v6, 50, .lookup(table: 0)) { ($0.isL3MDev, $0.isInverted) = (true, true) },
+            .rule(.v4, 100, .prohibit), .rule(.v6, 100, .prohibit))
+        #expect(host.way("10.0.0.1") == "10.0.0.0/8 192.0.2.1 dev 2")
+        #expect(host.way("2001:db8:1::1") == "2001:db8:1::/48 2001:db8::1 dev 2")
+        #expect(host.way("198.51.100.1") == "errno 13")
+    }
+
     @Test(
         arguments: [
             { $0.inputInterface = "lo" }, { $0.dscp = Masked(0) }, { $0.mark = Masked(0, mask: 0xff) },
