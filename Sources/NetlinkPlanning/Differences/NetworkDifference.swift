@@ -91,7 +91,7 @@ extension Link {
         let counted = LinkFlags.counted
         left.flags.formIntersection(counted)
         right.flags.formIntersection(counted)
-        left.settings = right.settings
+        (left.settings, left.sizes) = (right.settings, right.sizes)
         return left == right && settings.countsAs(other.settings)
     }
 

@@ -39,6 +39,9 @@ extension Link {
             lowerIsForeign: attributes[IFLA_LINK_NETNSID] != nil,
             master: try attributes.value(IFLA_MASTER),
             group: try attributes.value(IFLA_GROUP) ?? 0,
+            sizes: PacketSizes(
+                current: try attributes.value(IFLA_MTU), smallest: try attributes.value(IFLA_MIN_MTU),
+                largest: try attributes.nonzero(IFLA_MAX_MTU)),
             vrfTable: try? vrf?.value(IFLA_VRF_TABLE),
             settings: RoutingSettings(
                 ipv4IgnoresLinkdown: ipv4.flatMap { Setting.ignoresLinkdownV4.value(in: $0) },
@@ -87,6 +90,7 @@ extension InterfaceAddress {
                 rawValue: try attributes.value(IFA_FLAGS) ?? UInt32(body.ifa_flags))
         )
         let times = try attributes.value(IFA_CACHEINFO, as: ifa_cacheinfo.self)
+        if family == .v4 { broadcast = try attributes.address(IFA_BROADCAST, family) }
         created = times?.cstamp
         isExpired = times?.ifa_valid == 0
     }

@@ -16,6 +16,10 @@ package struct InterfaceAddress: Sendable {
     package var scope: RouteScope
     /// The state bits.
     package var flags: InterfaceAddressFlags
+    /// The broadcast address that was given with an IPv4 address, which has a route of its own; `nil` for none.
+    ///
+    /// Two addresses that differ in nothing else are equal. The kernel's counterpart is `IFA_BROADCAST`.
+    package var broadcast: IPAddress?
     /// When the address was added, in 1/100 s since the kernel's start; `nil` if it is unknown.
     ///
     /// Changes of the address do not change it. It wraps after 497 days. Two addresses that differ in nothing else are

@@ -30,6 +30,8 @@ package struct Link: Hashable, Sendable {
     package var master: UInt32?
     /// The interface group, for rules that suppress a group.
     package var group: UInt32
+    /// The sizes of packets that it can have.
+    package var sizes: PacketSizes
     /// The routing table of a VRF.
     package var vrfTable: UInt32?
     /// The sysctls of this interface that decide about routes.
@@ -54,6 +56,7 @@ package struct Link: Hashable, Sendable {
         lowerIsForeign: Bool = false,
         master: UInt32? = nil,
         group: UInt32 = 0,
+        sizes: PacketSizes = PacketSizes(),
         vrfTable: UInt32? = nil,
         settings: RoutingSettings = RoutingSettings(),
         tunnel: TunnelEnds? = nil
@@ -70,9 +73,25 @@ package struct Link: Hashable, Sendable {
         self.lowerIsForeign = lowerIsForeign
         self.master = master
         self.group = group
+        self.sizes = sizes
         self.vrfTable = vrfTable
         self.settings = settings
         self.tunnel = tunnel.map(Box.init)
+    }
+}
+
+/// The MTU of an interface, and which it can have; `nil` is unknown.
+package struct PacketSizes: Hashable, Sendable {
+    /// The MTU (IFLA_MTU).
+    package var current: UInt32?
+    /// The smallest one that the driver takes (IFLA_MIN_MTU).
+    package var smallest: UInt32?
+    /// The largest one that the driver takes (IFLA_MAX_MTU), if any.
+    package var largest: UInt32?
+
+    /// Describes sizes; what is left out is unknown.
+    package init(current: UInt32? = nil, smallest: UInt32? = nil, largest: UInt32? = nil) {
+        (self.current, self.smallest, self.largest) = (current, smallest, largest)
     }
 }
 

@@ -11,32 +11,32 @@ extension ChangeWords {
         let name = try take("an interface")
         guard command == "set" else { return [.delete(name)] }
         var actions: [HostChange.Action] = []
+        var sizes: Set<String> = []
         repeat {
             let settings = [
-                "up", "down", "master", "nomaster", "carrier", "mtu", "txqueuelen", "promisc", "allmulticast",
-                "alias",
+                "up", "down", "master", "nomaster", "carrier", "mtu", "txqueuelen", "txqlen", "qlen",
+                "promisc",
+                "allmulticast", "alias",
             ]
+            if let word = next, ["mtu", "txqueuelen", "txqlen", "qlen"].contains(word),
+                !sizes.insert(word == "mtu" ? word : "qlen").inserted
+            {
+                throw .unknown("\(word) is given twice")
+            }
             switch try take("a setting", among: settings) {
             case "up": actions.append(.setUp(name))
             case "down": actions.append(.setDown(name))
             case "master": actions.append(.setMaster(name, try take("the master")))
             case "nomaster": actions.append(.setMaster(name, nil))
             case "carrier": actions.append(try carrier(name))
-            case "mtu": try takeMTU()
-            case "txqueuelen": let _: UInt32 = try takeNumber("txqueuelen")
+            // The highest number is that of a signed one.
+            case "mtu": actions.append(.setMTU(name, try takeNumber("mtu")))
+            case "txqueuelen", "txqlen", "qlen": let _: Int32 = try takeNumber("txqueuelen")
             case "alias": _ = try take("the alias")
             default: _ = try take("the state", among: ["on", "off"])
             }
         } while next != nil
         return actions.isEmpty ? [.find(name)] : actions
-    }
-
-    /// The MTU of an interface changes no route, unless it is too small for IPv6.
-    private mutating func takeMTU() throws(KernelRefusal) {
-        let size: UInt32 = try takeNumber("mtu")
-        guard size >= 1_280 else {
-            throw .unknown("an mtu below 1280 takes IPv6 off the interface, which is not predicted")
-        }
     }
 
     mutating func carrier(_ name: String) throws(KernelRefusal) -> HostChange.Action {
@@ -45,14 +45,14 @@ extension ChangeWords {
 
     // MARK: Addresses
 
-    private static let scopes: [String: RouteScope] = [
-        "global": .universe, "universe": .universe, "site": RouteScope(rawValue: 200), "link": .link,
-        "host": .host,
-    ]
-
+    /// A scope by its name or its number.
     mutating func takeScope() throws(KernelRefusal) -> RouteScope {
-        let word = try take("the scope", among: Self.scopes.keys.sorted())
-        return Self.scopes[word] ?? .universe
+        let names: [String: UInt8] = ["global": 0, "site": 200, "link": 253, "host": 254, "nowhere": 255]
+        guard next.map({ names[$0] != nil || UInt8(changeText: $0[...]) != nil }) ?? false else {
+            let known = names.keys.sorted().joined(separator: ", ")
+            throw Self.unknown(next ?? "", "the scope as one of \(known), or a number from 0 to 255")
+        }
+        return RouteScope(rawValue: try takeNumber("scope", names: names))
     }
 
     mutating func addressAction() throws(KernelRefusal) -> HostChange.Action {
@@ -67,7 +67,9 @@ extension ChangeWords {
             switch word {
             case "dev": request.device = try take("an interface")
             case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
-            case "broadcast", "brd": broadcast = try take("the address after \(word)")
+            case "broadcast", "brd":
+                guard broadcast == nil else { throw .unknown("broadcast is given twice") }
+                broadcast = try take("the address after \(word)")
             case "label": _ = try take("the label")
             case "nodad": request.skipsDetection = true
             case "noprefixroute": request.hasNoPrefixRoute = true
@@ -79,14 +81,15 @@ extension ChangeWords {
             default:
                 throw Self.unknown(
                     word,
-                    "dev NAME, peer ADDRESS, broadcast +, label NAME, scope SCOPE, noprefixroute or nodad")
+                    "dev NAME, peer ADDRESS, broadcast ADDRESS, label NAME, scope SCOPE, noprefixroute or nodad"
+                )
             }
         }
         guard let own else { throw .unknown("an address is missing, such as 192.0.2.2/24") }
         guard !request.device.isEmpty else { throw .unknown("an interface is missing: give dev NAME") }
         (request.address, request.peer) = (own.address, peer?.address)
-        request.length = peer?.length ?? own.length
-        try check(broadcast, of: request)
+        request.length = peer.map { $0.length ?? $0.address.family.bitWidth } ?? own.length
+        if let broadcast { request.broadcast = try self.broadcast(broadcast, of: request) }
         switch command {
         case "add": return .address(.add, request)
         case "delete": return .address(.delete, request)
@@ -95,26 +98,33 @@ extension ChangeWords {
         }
     }
 
-    /// Another broadcast address than the subnet's own has a route of its own.
-    private func check(_ broadcast: String?, of request: HostChange.AddressRequest) throws(KernelRefusal) {
-        guard let broadcast, broadcast != "+" else { return }
-        let length = request.length ?? request.address.family.bitWidth
-        let subnet = IPPrefix(request.peer ?? request.address, length: length)
-        guard let subnet, request.address.family == .v4, IPAddress(broadcast) == subnet.lastAddress else {
-            throw .unknown("\"\(broadcast)\" is not the subnet's own broadcast address: give broadcast +")
+    /// The broadcast address that is given: with + that of all bits behind the prefix, where these are two at least,
+    /// and with - that of none.
+    private func broadcast(
+        _ text: String,
+        of request: HostChange.AddressRequest
+    ) throws(KernelRefusal) -> IPAddress? {
+        guard request.address.family == .v4 else {
+            throw .unknown("an IPv6 address has no broadcast address")
+        }
+        let subnet = IPPrefix(request.peer ?? request.address, length: min(request.length ?? 32, 32))
+            .flatMap { $0.length <= 30 ? $0 : nil }
+        switch text {
+        case "+": return subnet?.lastAddress
+        case "-": return subnet?.address
+        default:
+            guard let address = IPAddress(changeText: text[...], .v4) else {
+                throw .unknown("\"\(text)\" is not an address such as 192.0.2.255")
+            }
+            return address
         }
     }
 
     private func ownAddress(_ text: String) throws(KernelRefusal) -> (address: IPAddress, length: Int?) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard let address = IPAddress(String(parts[0])), address.zone == nil, parts.count <= 2,
-            family == nil || family == address.family
-        else { throw .unknown("\"\(text)\" is not an address such as 192.0.2.2/24") }
-        guard parts.count == 2 else { return (address, nil) }
-        guard let length = Int(parts[1]), (0...address.family.bitWidth).contains(length) else {
-            throw .unknown("\"\(text)\" has no valid length of a prefix")
+        guard let own = try prefix(text, family) else {
+            throw .unknown("\"\(text)\" is not an address such as 192.0.2.2/24")
         }
-        return (address, length)
+        return own
     }
 
     private mutating func addressFlush() throws(KernelRefusal) -> HostChange.AddressFlush {
@@ -124,7 +134,11 @@ extension ChangeWords {
             switch word {
             case "dev": flush.device = try take("an interface")
             case "scope": flush.scope = try takeScope()
-            case "to": flush.prefix = try prefix(try take("the prefix after to"))
+            case "to":
+                let found = try prefix(try take("the prefix after to"), family)
+                flush.prefix = found.flatMap {
+                    IPPrefix($0.address, length: $0.length ?? $0.address.family.bitWidth)
+                }
             default: throw Self.unknown(word, "dev NAME, scope SCOPE or to PREFIX")
             }
         }

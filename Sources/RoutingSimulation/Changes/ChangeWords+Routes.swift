@@ -14,18 +14,8 @@ extension ChangeWords {
         let word = try take("a command", among: verbs, isAbbreviated: true)
         if word == "flush" { return try routeFlush() }
         let verb = HostChange.Verb(rawValue: word) ?? .change
-        let type = takeRouteType()
-        if let word = next, ["local", "broadcast", "multicast", "anycast", "nat"].contains(word) {
-            throw Self.unknown(
-                word, "a type of \(HostChange.routeTypes.keys.sorted().joined(separator: ", "))")
-        }
-        _ = skip("to")
-        let text = try take("the destination")
-        // The gateway says the family of a default route.
-        if family == nil, text == "default", words.contains(where: { $0.contains(":") }) { family = .v6 }
-        var request = HostChange.RouteRequest(destination: try wholePrefix(text))
-        family = request.destination.family
-        request.type = type
+        var request = HostChange.RouteRequest(destination: .allV4)
+        var isNamed = false
         var only = HostChange.RouteRequest.Nexthop()
         while let word = take() {
             if word == "nexthop" {
@@ -34,9 +24,15 @@ extension ChangeWords {
             } else if try !take(word, of: &only), try !take(word, of: &request),
                 try !takeMetric(word, isRemoval: verb == .delete)
             {
-                throw Self.unknown(word, Self.routeWords)
+                guard !isNamed else { throw Self.unknown(word, Self.routeWords) }
+                isNamed = true
+                try takeDestination(word, of: &request)
             }
         }
+        guard isNamed else { throw .unknown("the destination is missing") }
+        // The gateway or the source says the family of a default route.
+        if request.destination.isDefault, family == .v6 { request.destination = .allV6 }
+        family = request.destination.family
         if only != HostChange.RouteRequest.Nexthop() {
             guard request.nexthops.isEmpty else {
                 throw .unknown("a route has either via and dev, or nexthop")
@@ -46,21 +42,34 @@ extension ChangeWords {
         return [.route(verb, request)]
     }
 
-    private mutating func takeRouteType() -> RouteType? {
-        let type = next.flatMap { HostChange.routeTypes[$0] }
-        if type != nil { words.removeFirst() }
-        return type
+    /// Takes the destination, with the type before it.
+    private mutating func takeDestination(
+        _ first: String,
+        of request: inout HostChange.RouteRequest
+    ) throws(KernelRefusal) {
+        var word = first == "to" ? try take("the destination") : first
+        if word.first?.isWholeNumber != true, let type = Self.routeType(word) {
+            guard let known = HostChange.routeTypes[type] else {
+                throw Self.unknown(
+                    word, "a type of \(HostChange.routeTypes.keys.sorted().joined(separator: ", "))")
+            }
+            request.type = known
+            word = try take("the destination")
+        }
+        if let prefix = try wholePrefix(word) {
+            request.destination = prefix
+            family = prefix.family
+        }
     }
 
-    /// A prefix without bits behind its length.
-    private func wholePrefix(_ text: String) throws(KernelRefusal) -> IPPrefix {
-        let prefix = try prefix(text)
-        if let given = IPAddress(String(text.prefix { $0 != "/" })), text.contains("/"),
-            prefix.address != given
-        {
-            throw .unknown("\"\(text)\" has bits after its prefix: give \(prefix)")
-        }
-        return prefix
+    /// The type of a route or a rule that a word abbreviates (`rtnl_rtntype_a2n`).
+    static func routeType(_ word: String) -> String? {
+        if ["local", "nat", "brd", "throw"].contains(word) { return word }
+        let types = [
+            "broadcast", "anycast", "multicast", "prohibit", "unreachable", "blackhole", "xresolve",
+            "unicast",
+        ]
+        return types.first { $0.hasPrefix(word) }
     }
 
     /// Takes a word of a nexthop.
@@ -73,24 +82,29 @@ extension ChangeWords {
             guard nexthop.gateway == nil else {
                 throw .unknown("via is given twice: give nexthop via GATEWAY for each")
             }
-            _ = skip("inet") || skip("inet6")
-            nexthop.gateway = try takeAddress(word)
+            let gateway = try takeAddress(word, takeFamily() ?? family)
+            (nexthop.gateway, family) = (gateway, family ?? gateway.family)
         case "dev", "oif": nexthop.device = try take("an interface")
         case "onlink": nexthop.isOnLink = true
-        case "weight":
-            let weight: UInt16 = try takeNumber(word)
-            guard (1...256).contains(weight) else { throw .unknown("a weight is from 1 to 256") }
-            nexthop.weight = weight
         default: return false
         }
         return true
+    }
+
+    /// Takes the family that can stand before a gateway.
+    private mutating func takeFamily() -> IPAddress.Family? {
+        skip("inet") ? .v4 : skip("inet6") ? .v6 : nil
     }
 
     private mutating func nexthop() throws(KernelRefusal) -> HostChange.RouteRequest.Nexthop {
         var nexthop = HostChange.RouteRequest.Nexthop()
         while let word = next, word != "nexthop" {
             words.removeFirst()
-            guard try take(word, of: &nexthop) else {
+            if word == "weight" {
+                let weight: UInt16 = try takeNumber(word)
+                guard (1...256).contains(weight) else { throw .unknown("a weight is from 1 to 256") }
+                nexthop.weight = weight
+            } else if try !take(word, of: &nexthop) {
                 throw Self.unknown(word, "via GATEWAY, dev NAME, weight NUMBER, onlink or nexthop")
             }
         }
@@ -103,17 +117,22 @@ extension ChangeWords {
         of request: inout HostChange.RouteRequest
     ) throws(KernelRefusal) -> Bool {
         switch word {
-        case "metric", "priority", "preference": request.metric = try takeNumber(word)
-        case "table": request.table = try takeRouteTable()
-        case "src": request.preferredSource = try takeAddress(word)
-        case "tos", "dsfield": request.tos = try takeNumber(word)
-        case "nhid": request.nexthopID = try takeNumber(word)
-        case "scope": request.scope = try takeScope()
-        case "pref":
-            let names: [String: RouterPreference] = ["low": .low, "medium": .medium, "high": .high]
-            request.preference = names[try take("the preference", among: names.keys.sorted())]
+        case "src":
+            let source = try takeAddress(word, family)
+            (request.preferredSource, family) = (source, family ?? source.family)
+        case _ where word == "tos" || "dsfield".hasPrefix(word): request.tos = try takeTypeOfService(word)
         case "expires": throw Self.lifetime(word)
-        case "proto", "protocol": request.origin = try takeOrigin(word)
+        case _ where ["metric", "priority"].contains { $0.hasPrefix(word) } || word == "preference":
+            request.metric = try takeNumber(word)
+        case "scope": request.scope = try takeScope()
+        case "nhid": request.nexthopID = try takeNumber(word)
+        case _ where "protocol".hasPrefix(word): request.origin = try takeOrigin(word)
+        case _ where "table".hasPrefix(word): request.table = try takeRouteTable()
+        case "pref":
+            // The kernel takes a number that is none of a preference for the medium one.
+            let names: [String: RouterPreference] = ["low": .low, "medium": .medium, "high": .high]
+            let number: UInt8 = try takeNumber(word, names: names.mapValues(\.rawValue))
+            request.preference = RouterPreference(rawValue: number) ?? .medium
         default: return false
         }
         return true
@@ -126,19 +145,32 @@ extension ChangeWords {
 
     /// Takes what the kernel keeps with a route for connections, and what decides no path.
     private mutating func takeMetric(_ word: String, isRemoval: Bool) throws(KernelRefusal) -> Bool {
-        let known = [
-            "mtu", "advmss", "initcwnd", "initrwnd", "cwnd", "ssthresh", "window", "hoplimit", "reordering",
-            "quickack", "rtt", "rttvar", "rto_min",
+        let whole = ["mtu", "hoplimit", "advmss", "rtt", "rto_min"]
+        let short = [
+            "reordering", "window", "cwnd", "initcwnd", "initrwnd", "quickack", "rttvar", "ssthresh",
         ]
-        guard known.contains(word) else { return false }
+        guard let metric = whole.first(where: { $0 == word }) ?? short.first(where: { $0.hasPrefix(word) })
+        else { return false }
         guard !isRemoval else { throw .unknown("\(word) is unknown in a route to be removed: leave it out") }
-        _ = skip("lock")
-        var text = try take("the number after \(word)")[...]
-        if word.hasPrefix("rt") { text = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") } }
-        guard UInt32(changeText: text) != nil || word.hasPrefix("rt") && Double(text) != nil else {
-            throw .unknown("\"\(text)\" after \(word) is not a number")
+        if !["rto_min", "quickack"].contains(metric) { _ = skip("lock") }
+        guard !metric.hasPrefix("rt") else {
+            try takeTime(word)
+            return true
         }
+        let limit: UInt32 = ["hoplimit": 255, "quickack": 1][metric] ?? .max
+        let number: UInt32 = try takeNumber(word)
+        guard number <= limit else { throw .unknown("\(metric) is at most \(limit)") }
         return true
+    }
+
+    /// Takes a time in seconds or milliseconds.
+    private mutating func takeTime(_ word: String) throws(KernelRefusal) {
+        let text = try take("the time after \(word)")
+        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let units = ["", "s", "sec", "secs", "ms", "msec", "msecs"]
+        guard Double(number) != nil, units.contains(String(text.dropFirst(number.count))) else {
+            throw .unknown("\"\(text)\" after \(word) is not a time such as 100ms")
+        }
     }
 
     // MARK: Flushes
@@ -149,28 +181,55 @@ extension ChangeWords {
         // The cache of routes holds no route.
         if skip("cache") { return [] }
         var flush = HostChange.RouteFlush(family: family ?? .v4)
-        family = flush.family
         while let word = take() {
             switch word {
-            case "table": flush.table = try takeRouteTable()
-            case "dev", "oif": flush.device = try take("an interface")
-            case "via": flush.gateway = try takeAddress(word)
-            case "proto", "protocol": flush.origin = try takeOrigin(word)
-            case "scope": flush.scope = try takeScope()
-            case "type":
-                flush.type =
-                    HostChange.routeTypes[try take("the type", among: HostChange.routeTypes.keys.sorted())]
-            case "root":
-                flush.prefix = try wholePrefix(try take("the prefix after root"))
-                flush.isRoot = true
-            case "to", "exact": flush.prefix = try wholePrefix(try take("the prefix"))
-            default:
-                guard let prefix = try? wholePrefix(word), flush.prefix == nil else {
-                    throw Self.unknown(word, known)
+            case _ where "table".hasPrefix(word): flush.table = try takeRouteTable()
+            case _ where "protocol".hasPrefix(word):
+                flush.origin = skip("all") ? nil : try takeOrigin(word)
+            case _ where "scope".hasPrefix(word): flush.scope = skip("all") ? nil : try takeScope()
+            case _ where "type".hasPrefix(word):
+                let known = HostChange.routeTypes.merging(Self.ownTypes) { old, _ in old }
+                let type = try take("the type")
+                flush.type = Self.routeType(type).flatMap { known[$0] }
+                guard flush.type != nil else {
+                    throw Self.unknown(type, "one of \(known.keys.sorted().joined(separator: ", "))")
                 }
-                flush.prefix = prefix
+            case "dev", "oif": flush.device = try take("an interface")
+            case "via":
+                flush.gateway = try takeFilter(word, takeFamily() ?? family)
+                guard flush.gateway != nil else { throw .unknown("the gateway is missing after via") }
+            default:
+                let start = "to".hasPrefix(word) ? try take("the prefix") : word
+                flush.isRoot = "root".hasPrefix(start)
+                if flush.isRoot || "exact".hasPrefix(start) {
+                    flush.prefix = try takeFilter(start, family)
+                } else {
+                    words = [start] + words
+                    do {
+                        flush.prefix = try takeFilter(word, family)
+                    } catch {
+                        throw Self.unknown(start, known)
+                    }
+                }
             }
         }
         return [.flushRoutes(flush)]
+    }
+
+    private static let ownTypes: [String: RouteType] = [
+        "local": .local, "broadcast": .broadcast, "anycast": .anycast, "multicast": .multicast,
+    ]
+
+    /// Takes a prefix that routes are compared with, whatever bits are behind it; `nil` for all and any without a
+    /// family, with which ip(8) compares nothing.
+    private mutating func takeFilter(
+        _ word: String,
+        _ family: IPAddress.Family?
+    ) throws(KernelRefusal) -> IPPrefix? {
+        let text = try take("the prefix after \(word)")
+        guard let (address, length) = try prefix(text, family) else {
+            return family == nil && text != "default" ? nil : family == .v6 ? .allV6 : .allV4
+        }
+        return IPPrefix(address, length: length ?? address.family.bitWidth)
     }
 }

@@ -11,7 +11,6 @@ extension ChangeWords {
 
     mutating func ruleAction() throws(KernelRefusal) -> HostChange.Action {
         let command = try take("a command", among: ["add", "delete", "flush"], isAbbreviated: true)
-        if family == nil { family = .v4 }
         guard command != "flush" else { return .flushRules(family ?? .v4) }
         guard next != nil else { throw .unknown("a rule is missing: give \(Self.ruleWords)") }
         let isAdded = command == "add"
@@ -39,7 +38,9 @@ extension ChangeWords {
         case "to": rule.destination = try takeSelectedPrefix(word)
         case "fwmark":
             let text = try take("the mark")
-            let parts = text.split(separator: "/").map { UInt32(changeText: $0) }
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false).map {
+                UInt32(changeText: $0)
+            }
             guard (1...2).contains(parts.count), let value = parts[0], let mask = parts.last ?? nil else {
                 throw .unknown("\"\(text)\" is not a mark such as 7 or 0x7/0xff")
             }
@@ -47,13 +48,14 @@ extension ChangeWords {
         case "iif", "dev": rule.inputInterface = try take("an interface")
         case "oif": rule.outputInterface = try take("an interface")
         case "l3mdev": rule.isL3MDev = true
-        case "suppress_prefixlength", "sup_pl": rule.suppressedPrefixLength = try takeNumber(word)
-        case "suppress_ifgroup", "sup_group":
+        case _ where word == "sup_pl" || word.count > 8 && "suppress_prefixlength".hasPrefix(word):
+            rule.suppressedPrefixLength = try takeNumber(word)
+        case _ where word == "sup_group" || word.count > 9 && "suppress_ifgroup".hasPrefix(word):
             rule.suppressedGroup = try takeNumber(word, names: ["default": 0])
         case "uidrange": rule.users = try takeRange(word, isPair: true)
         case "sport": rule.sourcePorts = try takeRange(word)
         case "dport": rule.destinationPorts = try takeRange(word)
-        case "tos", "dsfield": rule.tos = try takeNumber(word)
+        case _ where word == "tos" || "dsfield".hasPrefix(word): rule.tos = try takeTypeOfService(word)
         case "ipproto":
             let names: [String: UInt8] = ["tcp": 6, "udp": 17, "icmp": 1, "ipv6-icmp": 58]
             rule.ipProtocol = try takeNumber(word, names: names)
@@ -65,11 +67,11 @@ extension ChangeWords {
     /// A prefix that a rule selects; `nil` for one that takes all addresses.
     private mutating func takeSelectedPrefix(_ what: String) throws(KernelRefusal) -> IPPrefix? {
         let text = try take("the prefix after \(what)")
-        if family == .v4, IPPrefix(text)?.family == .v6 {
+        guard let (address, length) = try prefix(text, family), length != 0 else { return nil }
+        guard family != nil || address.family == .v4 else {
             throw .unknown("the kernel refuses \"\(text)\" in an IPv4 rule: begin the change with -6")
         }
-        let prefix = try prefix(text)
-        return prefix.isDefault ? nil : prefix
+        return IPPrefix(address, length: length ?? address.family.bitWidth)
     }
 
     private mutating func takeAction(
@@ -82,38 +84,74 @@ extension ChangeWords {
             request.rule.priority = try takeNumber(word)
             request.hasPriority = true
             return
-        case "proto", "protocol":
+        case _ where "protocol".hasPrefix(word):
             _ = try takeOrigin(word)
             request.hasOrigin = true
             guard isAdded else { throw .unknown("\(word) is unknown in a rule to be removed: give its pref") }
             return
+        case _ where word == "lookup" || "table".hasPrefix(word):
+            request.rule.action = .lookup(table: try takeTable())
         case "type":
-            let types = ["unicast", "goto", "nop", "blackhole", "unreachable", "prohibit"]
-            let type = try take("the type", among: types)
-            return try takeAction(type, &request, isAdded)
-        case "lookup", "table": request.rule.action = .lookup(table: try takeTable())
-        // The type of a rule that looks a table up, which is given by itself.
-        case "unicast": return
-        case "goto": request.rule.action = .goto(priority: try takeNumber(word))
-        case "nop": request.rule.action = .nop
-        case "blackhole": request.rule.action = .blackhole
-        case "unreachable": request.rule.action = .unreachable
-        case "prohibit": request.rule.action = .prohibit
-        default: throw Self.unknown(word, Self.ruleWords)
+            guard let type = next.flatMap(Self.ruleType) else {
+                throw Self.unknown(next ?? "", "unicast, goto, nop, blackhole, unreachable or prohibit")
+            }
+            words.removeFirst()
+            request.rule.action = try takeAction(ofType: type) ?? request.rule.action
+        default:
+            guard let type = Self.ruleType(word) else { throw Self.unknown(word, Self.ruleWords) }
+            // The type of a rule that looks a table up is given by itself.
+            guard let action = try takeAction(ofType: type) else { return }
+            request.rule.action = action
         }
         request.hasAction = true
     }
 
+    /// The type of a rule that a word abbreviates.
+    private static func ruleType(_ word: String) -> String? {
+        let type = ["goto", "nop"].first { $0.hasPrefix(word) } ?? routeType(word)
+        let known = ["goto", "nop", "unicast", "blackhole", "unreachable", "prohibit"]
+        return type.flatMap { known.contains($0) ? $0 : nil }
+    }
+
+    /// What a rule of a type does; `nil` for one that looks a table up.
+    private mutating func takeAction(ofType type: String) throws(KernelRefusal) -> Rule.Action? {
+        switch type {
+        case "goto": .goto(priority: try takeNumber(type))
+        case "nop": .nop
+        case "blackhole": .blackhole
+        case "unreachable": .unreachable
+        case "prohibit": .prohibit
+        default: nil
+        }
+    }
+
+    /// A range as sscanf(3) reads it: of a number that is too large the lowest bits, and nothing behind the range.
     private mutating func takeRange<Number: FixedWidthInteger>(
         _ word: String,
         isPair: Bool = false
     ) throws(KernelRefusal) -> ClosedRange<Number> {
         let text = try take("the range after \(word)")
-        let parts = text.split(separator: "-").map { Number(changeText: $0) }
-        guard ((isPair ? 2 : 1)...2).contains(parts.count), let first = parts[0],
-            let last = parts.last ?? nil,
-            first <= last
-        else { throw .unknown("\"\(text)\" after \(word) is not a range such as 1000-1999") }
-        return first...last
+        var rest = text.utf8[...]
+        let first: Number? = Self.scanNumber(&rest)
+        let second: Number? = rest.popFirst() == UInt8(ascii: "-") ? Self.scanNumber(&rest) : nil
+        guard let first, second != nil || !isPair else {
+            throw .unknown("\"\(text)\" after \(word) is not a range such as 1000-1999")
+        }
+        guard first <= second ?? first else {
+            throw .unknown(
+                "the kernel refuses the range \"\(text)\" after \(word), which ends before it begins")
+        }
+        return first...(second ?? first)
+    }
+
+    private static func scanNumber<Number: FixedWidthInteger>(_ text: inout Substring.UTF8View) -> Number? {
+        let sign = text.first.flatMap { [UInt8(ascii: "+"), UInt8(ascii: "-")].contains($0) ? $0 : nil }
+        let digits = text.dropFirst(sign == nil ? 0 : 1).prefix {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        guard !digits.isEmpty else { return nil }
+        text = text[digits.endIndex...]
+        guard let number = UInt64(Substring(digits)) else { return .max }
+        return Number(truncatingIfNeeded: sign == UInt8(ascii: "-") ? 0 &- number : number)
     }
 }

@@ -9,7 +9,7 @@ extension HostChange {
     /// - Parameter text: The words, such as `link set eth0 down` or `-6 route del default`.
     /// - Throws: A refusal without a number: what is not known in the text, and what is.
     package init(_ text: String) throws(KernelRefusal) {
-        var words = ChangeWords(text)
+        var words = try ChangeWords(text)
         _ = words.skip("ip")
         try words.takeOptions()
         let object = try words.take(
@@ -25,40 +25,47 @@ extension HostChange {
         if let word = words.next { throw ChangeWords.unknown(word, "nothing more") }
         self.init(text: text, actions: actions)
     }
-
-    /// The changes of a file as `ip -batch` reads it: one a line, with comments, and backslashes before the ends of
-    /// lines that go on.
-    package static func batch(_ text: String) -> [String] {
-        var lines: [String] = []
-        var begun = ""
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            let line = line.prefix { $0 != "#" }
-            begun += line.hasSuffix("\\") ? line.dropLast() : line
-            guard !line.hasSuffix("\\") else { continue }
-            lines.append(begun)
-            begun = ""
-        }
-        lines.append(begun)
-        return lines.filter { $0.contains { !$0.isWhitespace } }
-    }
 }
 
 /// The words of a change that are not read yet.
 struct ChangeWords {
-    var words: ArraySlice<Substring>
+    var words: ArraySlice<String>
     /// The family that -4 or -6 gave; `nil` for any.
     var family: IPAddress.Family?
 
-    init(_ text: String) {
-        words = text.split(whereSeparator: \.isWhitespace)[...]
+    /// Divides a line as `ip -batch` does: a word that begins with a quote ends with it (`makeargs`).
+    init(_ text: String) throws(KernelRefusal) {
+        var words: [String] = []
+        var rest = text.utf8[...]
+        while let start = rest.firstIndex(where: { !Self.isSpace($0) }) {
+            let first = rest[start]
+            let isQuoted = first == UInt8(ascii: "'") || first == UInt8(ascii: "\"")
+            let word = isQuoted ? rest[start...].dropFirst() : rest[start...]
+            let end = word.firstIndex { isQuoted ? $0 == first : Self.isSpace($0) }
+            guard end != nil || !isQuoted else {
+                throw .unknown("the quote before \"\(word.prefix(20))\" has no end")
+            }
+            guard words.count < Self.limit else {
+                throw .unknown("ip -batch takes \(Self.limit) words a line")
+            }
+            words.append(String(decoding: word[..<(end ?? word.endIndex)], as: UTF8.self))
+            rest = end.map { word[$0...].dropFirst() } ?? word.suffix(0)
+        }
+        self.words = words[...]
     }
 
-    var next: String? { words.first.map(String.init) }
+    /// The number of words that ip(8) takes: it has room for one more, which ends the list.
+    private static let limit = 511
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+            || byte == UInt8(ascii: "\n")
+    }
+
+    var next: String? { words.first }
 
     /// Takes the next word; `nil` at the end.
-    mutating func take() -> String? {
-        words.popFirst().map(String.init)
-    }
+    mutating func take() -> String? { words.popFirst() }
 
     // MARK: Words
 
@@ -123,21 +130,55 @@ struct ChangeWords {
         return number
     }
 
-    mutating func takeAddress(_ what: String) throws(KernelRefusal) -> IPAddress {
+    mutating func takeAddress(
+        _ what: String,
+        _ family: IPAddress.Family? = nil
+    ) throws(KernelRefusal) -> IPAddress {
         let text = try take("the address after \(what)")
-        guard let address = IPAddress(text), address.zone == nil else {
-            throw .unknown("\"\(text)\" after \(what) is not an address")
+        guard let address = IPAddress(changeText: text[...], family) else {
+            throw .unknown(
+                "\"\(text)\" after \(what) is not an \(family.map { "\($0) " } ?? "")address")
         }
         return address
     }
 
-    /// A prefix; `default`, `all` and `any` are those of the family.
-    func prefix(_ text: String) throws(KernelRefusal) -> IPPrefix {
-        if ["default", "all", "any"].contains(text) { return family == .v6 ? .allV6 : .allV4 }
-        guard let prefix = IPPrefix(text), family == nil || prefix.family == family else {
+    /// An address and the length of its prefix; `nil` for `default`, `all` and `any`, which are those of any family.
+    func prefix(
+        _ text: String,
+        _ family: IPAddress.Family?
+    ) throws(KernelRefusal) -> (address: IPAddress, length: Int?)? {
+        if ["default", "all", "any"].contains(text) { return nil }
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = IPAddress(changeText: parts[0], family) else {
             throw .unknown("\"\(text)\" is not a prefix such as 198.51.100.0/24 or default")
         }
-        return prefix
+        guard parts.count == 2 else { return (address, nil) }
+        // As a number, or as an IPv4 netmask.
+        let length =
+            UInt32(changeText: parts[1]).map(Int.init) ?? IPAddress(changeText: parts[1], .v4)?.maskLength
+        guard let length, length <= address.family.bitWidth else {
+            throw .unknown("\"\(text)\" has no valid length of a prefix")
+        }
+        return (address, length)
+    }
+
+    /// A prefix without bits behind its length; `nil` for `default`, `all` and `any`.
+    func wholePrefix(_ text: String) throws(KernelRefusal) -> IPPrefix? {
+        guard let (address, length) = try prefix(text, family) else { return nil }
+        guard let whole = IPPrefix(address, length: length ?? address.family.bitWidth),
+            whole.address == address
+        else { throw .unknown("\"\(text)\" has bits after its prefix") }
+        return whole
+    }
+
+    /// A type of service, in hexadecimal with or without 0x.
+    mutating func takeTypeOfService(_ what: String) throws(KernelRefusal) -> UInt8 {
+        let text = try take("the number after \(what)")
+        let digits = text.hasPrefix("0x") ? text.dropFirst(2) : text[...]
+        guard let number = UInt8(digits, radix: 16) else {
+            throw .unknown("\"\(text)\" after \(what) is not a number from 0x0 to 0xff")
+        }
+        return number
     }
 
     /// A table; 0 for unspec.
@@ -165,9 +206,35 @@ struct ChangeWords {
 }
 
 extension FixedWidthInteger {
-    /// A number in decimal, or in hexadecimal with 0x.
+    /// A number as strtoul(3) reads it: in hexadecimal after 0x, in octal after 0, else in decimal.
     init?(changeText text: Substring) {
-        let isHexadecimal = text.hasPrefix("0x")
-        self.init(isHexadecimal ? text.dropFirst(2) : text, radix: isHexadecimal ? 16 : 10)
+        let digits = text.hasPrefix("+") ? text.dropFirst() : text
+        guard digits.first?.isWholeNumber == true else { return nil }
+        if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
+            self.init(digits.dropFirst(2), radix: 16)
+        } else {
+            self.init(digits, radix: digits.hasPrefix("0") ? 8 : 10)
+        }
+    }
+}
+
+extension IPAddress {
+    /// An address as ip(8) reads it: the parts of an IPv4 address that are left out are 0.
+    init?(changeText text: Substring, _ family: Family?) {
+        if text.contains(":") {
+            guard family != .v4, let address = IPAddress(text), address.zone == nil else { return nil }
+            self = address
+            return
+        }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt8(changeText: $0) }
+        guard family != .v6, parts.count <= 4, !parts.contains(nil) else { return nil }
+        let bytes = parts.compactMap(\.self) + [0, 0, 0]
+        self.init(bytes[0], bytes[1], bytes[2], bytes[3])
+    }
+
+    /// The length of the prefix whose netmask this IPv4 address is; `nil` where there are bits behind others that are 0.
+    fileprivate var maskLength: Int? {
+        let host = ~UInt32(truncatingIfNeeded: low)
+        return host & (host &+ 1) == 0 ? host.leadingZeroBitCount : nil
     }
 }

@@ -16,6 +16,7 @@ package struct HostChange: Hashable, Sendable {
         case delete(String)
         case setMaster(String, String?)
         case setCarrier(String, Bool)
+        case setMTU(String, Int32)
         /// Nothing, but the interface must be there.
         case find(String)
         case address(Verb, AddressRequest)
@@ -49,6 +50,8 @@ package struct HostChange: Hashable, Sendable {
         package var skipsDetection = false
         /// Whether it has no route to its subnet.
         package var hasNoPrefixRoute = false
+        /// The broadcast address that is given, if any.
+        var broadcast: IPAddress?
 
         package init(device: String = "", address: IPAddress, peer: IPAddress? = nil, length: Int? = nil) {
             (self.device, self.address, self.peer, self.length) = (device, address, peer, length)
@@ -68,7 +71,7 @@ package struct HostChange: Hashable, Sendable {
         var family: IPAddress.Family
         var table: UInt32?
         var device: String?
-        var gateway: IPAddress?
+        var gateway: IPPrefix?
         var origin: UInt8?
         var scope: RouteScope?
         var type: RouteType?

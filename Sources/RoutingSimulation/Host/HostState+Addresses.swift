@@ -131,7 +131,7 @@ extension InterfaceAddress {
     /// Whether one of the routes that the kernel makes for the address can have one of some destinations.
     fileprivate func canHaveRoute(to destinations: Set<IPPrefix>) -> Bool {
         let whole = address.family == .v4 ? 32 : 128
-        let ends = [address, subnet?.address, subnet?.lastAddress].compactMap(\.self)
+        let ends = [address, subnet?.address, subnet?.lastAddress, broadcast].compactMap(\.self)
         return subnet.map(destinations.contains) == true
             || ends.contains { IPPrefix($0, length: whole).map(destinations.contains) == true }
     }

@@ -8,24 +8,41 @@ internal import RoutingModel
 extension HostState {
     /// Makes a change and what follows from it.
     ///
-    /// - Throws: Why the kernel refuses it, or that it is not known what the kernel does. The host is then unchanged.
+    /// - Throws: Why the kernel refuses it, or that it is not known what the kernel does. A part of the change can then
+    ///   be made: a copy of the host before every change would cost as much as all of its routes.
     package mutating func make(_ change: HostChange) throws(KernelRefusal) {
-        var copy = self
-        for action in change.actions { try copy.make(action) }
-        try copy.checkPorts(since: self)
-        self = copy
+        let ports = portsBySettings
+        for action in change.actions { try make(action) }
+        try check(ports)
+    }
+
+    /// A port of a bond or a team, and whether it can send.
+    package struct Port {
+        fileprivate let link: Link
+        fileprivate let master: Link
+        fileprivate let isRunning: Bool
+    }
+
+    /// The ports of bonds and teams.
+    package var portsBySettings: [Port] {
+        snapshot.links.values.compactMap { link in
+            guard let master = link.master.flatMap({ snapshot.links[$0] }), master.hasPortsBySettings else {
+                return nil
+            }
+            return Port(link: link, master: master, isRunning: isRunning(link.index))
+        }
     }
 
     /// Throws where a port of a bond or a team has come or gone: what its master then does is not known.
-    package func checkPorts(since old: HostState) throws(KernelRefusal) {
-        for port in old.links {
-            guard let master = port.master.flatMap({ old.snapshot.links[$0] }), master.hasPortsBySettings,
-                old.isRunning(port.index) != isRunning(port.index), interfaces[master.index] != nil
-            else { continue }
+    package func check(_ ports: [Port]) throws(KernelRefusal) {
+        for port in ports {
+            guard port.isRunning != isRunning(port.link.index), interfaces[port.master.index] != nil else {
+                continue
+            }
             throw .unknown(
-                "\(port.name) is a port of \(master.name), and what a \(master.kind) then does depends on its mode "
-                    + "and on how it watches its ports, which no table holds: try what it comes to, such as "
-                    + "'carrier \(master.name) off'")
+                "\(port.link.name) is a port of \(port.master.name), and what a \(port.master.kind) then does depends "
+                    + "on its mode and on how it watches its ports, which no table holds: try what it comes to, such "
+                    + "as 'carrier \(port.master.name) off'")
         }
     }
 
@@ -45,6 +62,7 @@ extension HostState {
         case .delete(let name): try delete(name)
         case .setMaster(let name, let master): try setMaster(name, master)
         case .setCarrier(let name, let isPresent): setCarrier(try index(of: name), isPresent)
+        case .setMTU(let name, let size): try setMTU(try index(of: name), size)
         case .find(let name): _ = try index(of: name)
         case .address(.delete, let request): try remove(request)
         case .address(let verb, let request): try set(request, verb)
@@ -141,6 +159,45 @@ extension HostState {
         setMaster(index, masterIndex)
     }
 
+    /// Sets an MTU as `netif_set_mtu_ext` does, and those of the interfaces on it, which are not larger.
+    private mutating func setMTU(_ index: UInt32, _ size: Int32) throws(KernelRefusal) {
+        guard let link = snapshot.links[index] else { return }
+        let size = Int64(size)
+        guard link.sizes.current.map(Int64.init) != size else { return }
+        guard size >= Int64(link.sizes.smallest ?? 0) else {
+            throw KernelRefusal(EINVAL, "the mtu of \(link.name) is at least \(link.sizes.smallest ?? 0)")
+        }
+        if let largest = link.sizes.largest, size > Int64(largest) {
+            throw KernelRefusal(EINVAL, "the mtu of \(link.name) is at most \(largest)")
+        }
+        if let lower = link.lower, link.hasSizeOfLower {
+            guard !link.lowerIsForeign, let largest = snapshot.links[lower]?.sizes.current else {
+                throw .unknown("the mtu of the interface below \(link.name) is not recorded")
+            }
+            guard size <= Int64(largest) else {
+                throw KernelRefusal(
+                    link.kind == "vlan" ? ERANGE : EINVAL,
+                    "the mtu of \(link.name) is at most that of the interface below, which is \(largest)")
+            }
+        }
+        if link.ends?.link != nil, let current = link.sizes.current, size > Int64(current) {
+            throw .unknown(
+                "how large the mtu of a tunnel that is bound to an interface can be depends on the length of its "
+                    + "headers, which is not recorded")
+        }
+        guard size >= 1_280, link.sizes.current ?? 1_280 >= 1_280 else {
+            throw .unknown("an mtu below 1280 takes IPv6 off the interface, which is not predicted")
+        }
+        var open = [index]
+        while let index = open.popLast(), var link = snapshot.links[index] {
+            link.sizes.current = UInt32(size)
+            routing.snapshot.setLink(index, link)
+            open += snapshot.links.uppers(of: index).filter {
+                snapshot.links[$0]?.hasSizeOfLower == true && snapshot.links[$0]?.sizes.current ?? 0 > size
+            }
+        }
+    }
+
     // MARK: Addresses
 
     private mutating func set(
@@ -154,9 +211,11 @@ extension HostState {
         let scope: RouteScope = address.isLoopback ? .host : isLinkLocal ? .link : .universe
         var own = InterfaceAddress(
             interfaceIndex: index, address: address, peer: request.peer, prefixLength: UInt8(length),
-            scope: request.scope ?? scope,
+            // The kernel itself gives an IPv6 address its scope.
+            scope: address.family == .v4 ? request.scope ?? scope : scope,
             flags: request.skipsDetection && address.family == .v6 ? [.permanent, .noDetection] : .permanent)
         if request.hasNoPrefixRoute { own.flags.insert(.noPrefixRoute) }
+        own.broadcast = request.broadcast
         if address.family == .v6 {
             guard !address.isMulticast else {
                 throw KernelRefusal(EINVAL, "\(address) is the address of a group")
@@ -220,6 +279,9 @@ extension HostState {
         guard rule.tos & 3 == 0 else {
             throw KernelRefusal(EINVAL, "the lower two bits of a tos are those of ECN")
         }
+        guard rule.family == .v6 || rule.tos & 0xe0 == 0 else {
+            throw KernelRefusal(EINVAL, "an IPv4 rule compares no tos above 0x1c")
+        }
         guard rule.users?.upperBound != .max else {
             throw KernelRefusal(EINVAL, "users of a rule are 0 to \(UInt32.max - 1)")
         }
@@ -247,6 +309,9 @@ extension HostState {
             if rule.destination == nil { known.destination = nil }
             if rule.tos == 0 { known.tos = 0 }
             return known == rule
+        }
+        guard !isKnown || rule.action == request.rule.action else {
+            throw .unknown("whether a table without routes is there, which a rule leads to, is not recorded")
         }
         guard !isKnown || !request.hasOrigin else {
             throw .unknown("there is an equal rule, and its protocol is not recorded")
@@ -288,6 +353,9 @@ extension InterfaceAddress {
 }
 
 extension Link {
+    /// Whether its MTU is at most that of the interface below.
+    fileprivate var hasSizeOfLower: Bool { ["vlan", "macvlan", "macvtap"].contains(kind) }
+
     /// Whether its carrier comes from its ports by settings that no message here holds.
     fileprivate var hasPortsBySettings: Bool { ["bond", "team"].contains(kind) }
 }

@@ -24,9 +24,10 @@ extension HostState {
         }
         let matching = snapshot.routes(ofTable: table, flush.family).filter { flush.takes($0, index) }
         // Flushing sends each route back as it was dumped, with the nexthop beside the object: `rtm_to_fib_config`.
-        guard flush.family == .v6 || matching.allSatisfy({ $0.nexthopID == 0 }) else {
+        guard matching.allSatisfy({ $0.nexthopID == 0 }) else {
             throw .unknown(
-                "the kernel refuses to flush IPv4 routes through nexthop objects: delete each of them")
+                "the kernel refuses to flush routes through nexthop objects, and removes others before it does: "
+                    + "delete each of them")
         }
         for route in matching { remove(route) }
     }
@@ -50,7 +51,8 @@ extension HostChange.RouteFlush {
     /// Whether a route matches: the filter compares the nexthop of a route that has one, and none of several.
     fileprivate func takes(_ route: Route, _ index: UInt32?) -> Bool {
         let only = route.nexthops.count == 1 ? route.nexthops.first : nil
-        return (index == nil || only?.interfaceIndex == index) && (gateway == nil || only?.gateway == gateway)
+        return (index == nil || only?.interfaceIndex == index)
+            && (gateway?.contains(only?.gateway ?? (family == .v4 ? .anyV4 : .anyV6)) ?? true)
             && (origin == nil || route.origin == origin) && (scope == nil || route.scope == scope)
             && (type == nil || route.type == type)
             && (prefix.map { isRoot ? $0.contains(route.destination) : $0 == route.destination } ?? true)

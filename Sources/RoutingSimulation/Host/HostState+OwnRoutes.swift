@@ -42,15 +42,18 @@ extension HostState {
                 source: (primary ?? address).address)
         }
         let own = route(IPPrefix(address.address, length: 32), .local)
-        guard evenIfDown || interfaces[index]?.isUp == true, let subnet = address.subnet,
-            address.isPrimary, !subnet.isHost || subnet.address != address.address
-        else { return [own].compactMap(\.self) }
+        guard evenIfDown || interfaces[index]?.isUp == true else { return [own].compactMap(\.self) }
+        let isGiven = address.broadcast != nil && address.broadcast != IPAddress(255, 255, 255, 255)
+        let given = isGiven ? route(address.broadcast.flatMap { IPPrefix($0, length: 32) }, .broadcast) : nil
+        guard let subnet = address.subnet, address.isPrimary,
+            !subnet.isHost || subnet.address != address.address
+        else { return [own, given].compactMap(\.self) }
         let isLoopback = snapshot.links[index]?.flags.contains(.loopback) == true
         let broadcast = subnet.length < 31 ? IPPrefix(subnet.lastAddress, length: 32) : nil
         let isConnected = !address.flags.contains(.noPrefixRoute)
         let connected = isConnected ? route(subnet, isLoopback ? .local : .unicast) : nil
-        return [own, connected, route(broadcast, .broadcast)]
-            .compactMap(\.self)
+        let subnets = route(broadcast, .broadcast)
+        return [own, given, connected, subnets == given ? nil : subnets].compactMap(\.self)
     }
 
     /// The route to the subnet of an IPv6 address.

@@ -22,6 +22,9 @@ extension HostState {
             destination: request.destination, type: type, table: request.table ?? Route.mainTable,
             origin: request.origin ?? Route.bootOrigin, tos: request.tos, priority: request.metric ?? 0,
             nexthopID: request.nexthopID, expires: request.lifetime)
+        guard request.tos & 3 == 0 else {
+            throw KernelRefusal(EINVAL, "the lower two bits of a tos are those of ECN")
+        }
         if isIPv6 {
             if route.priority == 0 { route.priority = 1_024 }
             route.preference = request.preference ?? .medium
@@ -47,6 +50,9 @@ extension HostState {
 
     /// The scope of a new IPv4 route; one without a gateway has that of the link where none is given.
     private func checked(_ scope: RouteScope, of route: Route) throws(KernelRefusal) -> RouteScope {
+        guard scope.rawValue <= RouteScope.host.rawValue else {
+            throw KernelRefusal(EINVAL, "no route has the scope nowhere")
+        }
         guard scope != .host else { throw .unknown("scope host is known of addresses alone") }
         guard scope != .link || route.nexthops.allSatisfy({ $0.gateway == nil }) else {
             throw KernelRefusal(ENETUNREACH, "a route of the scope link has no gateway")
@@ -213,7 +219,7 @@ extension HostState {
         for rule in rules(for: gateway, index) where found == nil {
             switch rule.action {
             case .lookup(let table):
-                found = direct(gateway, index, table)
+                found = direct(gateway, index, rule.isL3MDev ? Route.mainTable : table)
                 // A hit whose prefix is at most this long is passed over.
                 if let limit = rule.suppressedPrefixLength, let hit = found, hit.length <= limit {
                     found = nil
@@ -285,7 +291,8 @@ extension HostState {
                 break
             }
             // `fib6_lookup` ends at the first entry, whatever the rule suppresses.
-            guard let hit = try entry(for: gateway, index, table, search) else { continue }
+            let number = rule.isL3MDev ? Route.mainTable : table
+            guard let hit = try entry(for: gateway, index, number, search) else { continue }
             found = interface(hit)
             break
         }

@@ -210,9 +210,11 @@ extension SnapshotLookup {
 }
 
 extension SnapshotLookup.Hit {
-    /// Whether the entry rejects packets (RTF_REJECT), as IPv6 routes through the loopback interface do.
+    /// Whether the entry has RTF_REJECT: it rejects packets, or leads through the loopback interface, and is neither
+    /// local nor an anycast route of the kernel's own (`fib6_is_reject`).
     var isRejecting: Bool {
-        route.type.isRejecting || route.type == .unicast && nexthop?.interfaceIndex == 1
+        let isOwn = route.type == .local || route.type == .anycast && route.origin == Route.kernelOrigin
+        return route.type.isRejecting || !isOwn && nexthop?.interfaceIndex == 1
     }
 }
 

@@ -129,25 +129,23 @@ struct WhatIf: NetflagsCommand {
         return isTargets && changes.allSatisfy(isChange) ? (changes, words + targets) : nil
     }
 
-    /// The changes of a file as `ip -batch` reads it: one a line, with comments, and backslashes at the ends of lines
-    /// that go on.
+    /// The changes of a file as `ip -batch` reads it (`getcmdline`): one a line, with comments, and backslashes at the
+    /// ends of lines that go on.
     private static func changes(ofFile path: String) throws -> [NetworkState.Change] {
         var changes: [NetworkState.Change] = []
-        var begun = ""
-        func add(_ text: String) throws {
-            guard text.contains(where: { !$0.isWhitespace }) else { return }
-            changes.append(try UsageError.wrapping { try NetworkState.Change(text) })
+        var begun: String?
+        let file = LineFile(path)
+        try file.forEachLine(isRaw: true, of: "change", such: "link set eth0 down") { _, line in
+            let text = line.utf8.prefix { $0 != UInt8(ascii: "#") }
+            let goesOn = text.endIndex == line.endIndex && text.last == UInt8(ascii: "\\")
+            let whole = (begun ?? "") + (goesOn ? line.dropLast() : Substring(text))
+            begun = goesOn ? whole : nil
+            guard !goesOn, whole.contains(where: { !$0.isWhitespace }) else { return }
+            changes.append(try UsageError.wrapping { try NetworkState.Change(whole) })
         }
-        try LineFile(path).forEachLine(of: "change", such: "link set eth0 down") { _, line in
-            let text = line.prefix { $0 != "#" }
-            guard !text.hasSuffix("\\") else {
-                begun += text.dropLast() + " "
-                return
-            }
-            defer { begun = "" }
-            try add(begun + text)
+        guard begun == nil else {
+            throw UsageError("\(file.name): the last line ends with a backslash, and none follows it")
         }
-        try add(begun)
         return changes
     }
 

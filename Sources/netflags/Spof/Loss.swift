@@ -67,13 +67,14 @@ struct LossSearch {
             try state.source.explained(target, options: options)
         }
         let old = explained.map(\.report)
+        let ports = state.host.portsBySettings
         let parts = Parts((try? explained.get())?.entries ?? [], state.host)
         let losses = parts.found.prefix(Self.limit(parts.found.count)).map { part in
             var changed = state
             let new: Answer
             do throws(KernelRefusal) {
                 try part.remove(from: &changed.host)
-                try changed.host.checkPorts(since: state.host)
+                try changed.host.check(ports)
                 new = changed.answers(for: [target], options: options)[0]
             } catch {
                 new = .failure(

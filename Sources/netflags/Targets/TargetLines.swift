@@ -17,6 +17,8 @@ struct TargetLines {
         case tooLong(String)
     }
 
+    /// Whether lines are given as they are, also blank ones and comments.
+    var isRaw = false
     /// The longest line, in bytes; a DNS name has at most 253.
     static let limit = 4_096
     static let tooLongMessage = "the line has more than \(limit) bytes: give one target a line"
@@ -50,7 +52,7 @@ struct TargetLines {
             if let line = takeLine() {
                 number += 1
                 let isMarked = number == 1 && line.starts(with: Self.mark)
-                if let found = Self.parse(isMarked ? line.dropFirst(Self.mark.count) : line) { return found }
+                if let found = parse(isMarked ? line.dropFirst(Self.mark.count) : line) { return found }
             } else if isAtEnd {
                 return nil
             } else {
@@ -91,12 +93,14 @@ struct TargetLines {
     }
 
     /// Parses a line; `nil` for a blank line and a comment.
-    private static func parse(_ line: ArraySlice<UInt8>) -> Line? {
-        guard line.count <= limit else {
+    private func parse(_ line: ArraySlice<UInt8>) -> Line? {
+        guard line.count <= Self.limit else {
             return .tooLong(String(decoding: line.prefix(64), as: UTF8.self) + "...")
         }
-        let start = line.firstIndex { !isSpace($0) }
-        guard let start, let end = line.lastIndex(where: { !isSpace($0) }), line[start] != UInt8(ascii: "#")
+        guard !isRaw else { return .target(String(decoding: line, as: UTF8.self)) }
+        let start = line.firstIndex { !Self.isSpace($0) }
+        guard let start, let end = line.lastIndex(where: { !Self.isSpace($0) }),
+            line[start] != UInt8(ascii: "#")
         else { return nil }
         return .target(String(decoding: line[start...end], as: UTF8.self))
     }
@@ -121,13 +125,15 @@ struct LineFile {
     /// Calls the body with each line that is neither blank nor a comment, and its number, from 1.
     ///
     /// - Parameters:
+    ///   - isRaw: Whether it is called with blank lines and comments, too, and lines keep their white space.
     ///   - statement: What a line has.
     ///   - example: A line.
     ///   - body: Takes a line.
     /// - Throws: A usage error of the body, with the name of the file and the number of the line before it; a
     ///   ``FileFailure`` for a file that cannot be read, or is no text, as a recording.
     func forEachLine(
-        of statement: String, such example: String, _ body: (_ number: Int, _ text: String) throws -> Void
+        isRaw: Bool = false, of statement: String, such example: String,
+        _ body: (_ number: Int, _ text: String) throws -> Void
     ) throws {
         let lines = "one \(statement) a line, such as \(example)"
         let advice = "give a file with \(lines); a recording goes to --replay"
@@ -144,6 +150,7 @@ struct LineFile {
             if path != "-" { close(descriptor) }
         }
         var reader = TargetLines(descriptor: descriptor, name: name)
+        reader.isRaw = isRaw
         do {
             while let line = try reader.next(beforeReading: {}) {
                 switch line {

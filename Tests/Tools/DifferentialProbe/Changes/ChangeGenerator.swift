@@ -40,7 +40,7 @@ extension NetworkGenerator {
     mutating func hostChange() -> String {
         let isIPv6 = random.once(in: 2)
         let family = isIPv6 ? "-6 " : ""
-        switch random.below(27) {
+        switch random.below(31) {
         case 0..<9: return family + route(isIPv6: isIPv6)
         case 9..<12: return family + removedRoute(isIPv6: isIPv6)
         case 12, 13, 14: return family + rule(isIPv6: isIPv6)
@@ -52,9 +52,33 @@ extension NetworkGenerator {
         case 24: return wordyRule(isIPv6)
         case 25:
             return "link set \(random.pick(["d0", "d1", "v2"])) \(random.pick(["nomaster", "master br0"]))"
-        default: return "link del \(random.pick(Self.changeLinks))"
+        case 26: return "link del \(random.pick(Self.changeLinks))"
+        case 27:
+            return
+                "link set \(random.pick(Self.changeLinks)) mtu \(random.pick([66, 1_300, 1_600, 9_000, 65_536]))"
+        default: return random.pick(Self.oddChanges)
         }
     }
+
+    /// Numbers, addresses and prefixes that ip(8) reads otherwise than most programs do.
+    private static let oddChanges = [
+        "rule add not l3mdev pref 52", "-6 rule add not l3mdev pref 52",
+        "rule add from 0/0 lookup 100 pref 53",
+        "rule add from 10.0.1/24 lookup 100 pref 54", "rule add from ::/0 unreach pref 55",
+        "rule add to 10.9.0.0/255.255.0.0 tab 100 pref 56", "rule add tos 0x11 lookup 100 pref 57",
+        "rule add tos 10 lookup 100 pref 58", "rule add dport 70000 lookup 100 pref 59",
+        "rule add not to 10/8 nop",
+        "route add 10.9/16 via 10.0.0.9", "route add 10.9.0.0/255.255.0.0 via 10.0.1.9 metric 010",
+        "route add 10.9.0.0/16 via 10.0.2.9 mtu 4294967295", "route add 10.9 dev v1", "route del 10.9/16",
+        "route add dev v1 scope 100 10.9.0.0/16", "route add 10.9/16 dev v0 tos 10",
+        "route add 0/0 dev v2 met 5",
+        "route add default via 2001:db8:1::9 metric 7", "route add 10.9/16 via inet6 2001:db8:0::9",
+        "-6 route flush root 2001:db8::/16", "route flush root 10.9/8", "-6 route flush via 2001:db8:1::/64",
+        "addr add 10.0.1.77/24 brd - dev v1", "addr add 10.0.0.78/24 brd 10.0.0.9 dev v0",
+        "addr flush to 10.0.1/24",
+        "addr add 10.0.2.79/32 brd 10.9.0.1 dev v2", "addr del 10.0.1.77/255.255.255.0 dev v1",
+        "addr del 10.0.0.78/24 dev v0", "addr add 10.0.2/24 dev v2 scope 200",
+    ]
 
     private mutating func removedRoute(isIPv6: Bool) -> String {
         let way = random.pick(["", " dev \(random.pick(Self.linkNames))", ""])
@@ -112,7 +136,8 @@ extension NetworkGenerator {
             targets += ["10.0.\(number).9", "10.0.\(number).2", "2001:db8:\(number)::9"]
         }
         targets += [
-            "10.0.1.3", "10.0.1.255", "10.0.66.1", "2001:db8:1::2", "fe80::9%v1", "fe80::9%d0", "fe80::9%d2",
+            "10.0.1.3", "10.0.1.255", "10.0.1.0", "10.0.66.1", "2001:db8:1::2", "fe80::9%v1", "fe80::9%d0",
+            "fe80::9%d2",
         ]
         for prefix in prefixes4.filter({ !$0.hasPrefix("22") }).prefix(6) + prefixes6.prefix(6) {
             targets.append(String(prefix.prefix { $0 != "/" }))

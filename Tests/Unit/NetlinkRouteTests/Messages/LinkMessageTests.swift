@@ -101,7 +101,8 @@ struct LinkMessageTests {
         }
         let link = Link(
             index: 7, name: "lan0", flags: LinkFlags(rawValue: hasCarrier ? 0x1_1043 : 0x1003),
-            operationalState: hasCarrier ? .up : .lowerLayerDown, carrier: hasCarrier, kind: kind, lower: 2)
+            operationalState: hasCarrier ? .up : .lowerLayerDown, carrier: hasCarrier, kind: kind, lower: 2,
+            sizes: PacketSizes(current: 1_500))
         #expect(message.content == .change(.link(LinkReport(link))))
         #expect(link.lowerHere == 2)
     }

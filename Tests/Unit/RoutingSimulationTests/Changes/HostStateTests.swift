@@ -44,7 +44,7 @@ struct HostStateTests {
             ("-6 route del default dev eth0", "ip -6 ro d default dev eth0"),
             ("rule add from 10.0.0.0/8 table 100 pref 5", "ru add pref 5 from 10.0.0.0/8 lookup 100"),
             ("link set dev eth0 down", "l set eth0 down"), ("link delete eth0", "li d dev eth0"),
-            ("address add 10.9.0.1/24 dev eth0", "a a 10.9.0.1/24 brd + dev eth0"),
+            ("address add 10.9.0.1/24 dev eth0", "a a 10.9.0.1/24 dev eth0"),
         ]) func `abbreviations and orders of words mean the same`(one: String, other: String) throws
     {
         #expect(try HostChange(one).actions == HostChange(other).actions)
@@ -325,13 +325,80 @@ struct HostStateTests {
         #expect(left() == ["10.0.1.1", "10.0.1.8", "10.0.1.9"])
     }
 
-    /// `ip route flush table 100` ended with EINVAL.
-    @Test func `it is not known what a flush of IPv4 routes through nexthop objects leaves`() throws {
-        let nexthop = Nexthop(interfaceIndex: 2, gateway: IPAddress(10, 0, 0, 1))
-        var snapshot = try Self.host().snapshot
-        snapshot.apply(.nexthop(NexthopObject(id: 1, kind: .single(nexthop))))
-        var host = HostState(SnapshotRouting(snapshot))
-        try host.make(HostChange("route add 10.9.0.0/16 table 100 nhid 1"))
-        #expect(try Self.errno(of: "route flush table 100", on: host) == nil)
+    /// Its routes of the subnet were those of broadcast +, and another address was refused.
+    @Test func `the broadcast address that is given has a route besides the subnet's own`() throws {
+        func broadcasts(_ change: String, _ later: String...) throws -> [String] {
+            var host = try Self.host()
+            for change in [change] + later { try host.make(HostChange(change)) }
+            return host.snapshot.routes(ofTable: Route.localTable, .v4).compactMap { route in
+                route.type == .broadcast && route.destination.description.hasPrefix("10.9.")
+                    ? "\(route.destination.address)" : nil
+            }.sorted()
+        }
+        let own = "addr add 10.9.0.2/24 dev eth0"
+        #expect(try broadcasts(own) == ["10.9.0.255"])
+        #expect(try broadcasts("\(own) brd +") == ["10.9.0.255"])
+        #expect(try broadcasts("\(own) brd -") == ["10.9.0.0", "10.9.0.255"])
+        #expect(try broadcasts("\(own) brd 10.9.0.77") == ["10.9.0.255", "10.9.0.77"])
+        #expect(try broadcasts("\(own) brd 255.255.255.255") == ["10.9.0.255"])
+        #expect(try broadcasts("addr add 10.9.0.2/32 brd + dev eth0") == [])
+        #expect(try broadcasts("\(own) brd -", "addr del 10.9.0.2/24 dev eth0") == [])
+    }
+
+    /// Any MTU was taken.
+    @Test func `an mtu above that of the driver or of the interface below is refused`() throws {
+        var host = try Self.host()
+        host.apply(
+            .link(
+                LinkReport(
+                    Link(
+                        index: 9, name: "w0", sizes: PacketSizes(current: 1_500, smallest: 68, largest: 9_000)
+                    ))),
+            .link(isLoss: false))
+        host.apply(
+            .link(
+                LinkReport(
+                    Link(index: 10, name: "w0.7", kind: "vlan", lower: 9, sizes: PacketSizes(current: 1_500)))
+            ),
+            .link(isLoss: false))
+        #expect(try Self.errno(of: "link set w0 mtu 9001", on: host) == EINVAL)
+        #expect(try Self.errno(of: "link set w0 mtu 67", on: host) == EINVAL)
+        #expect(try Self.errno(of: "link set w0.7 mtu 1501", on: host) == ERANGE)
+        try host.make(HostChange("link set w0 mtu 9000"))
+        #expect(try Self.errno(of: "link set w0.7 mtu 9000", on: host) == 0)
+        try host.make(HostChange("link set w0 mtu 1400"))
+        #expect(host.snapshot.links[10]?.sizes.current == 1_400)
+    }
+
+    /// An IPv6 flush was predicted, which the kernel ends at the first such route.
+    @Test(arguments: ["10.9.0.0/16", "2001:db8:9::/48"])
+    func `it is not known what a flush of routes through nexthop objects leaves`(prefix: String) throws {
+        var host = try Self.host()
+        let gateway = Nexthop(interfaceIndex: 2, gateway: IPAddress("2001:db8::1"))
+        host.apply(.nexthop(NexthopObject(id: 1, kind: .single(gateway))), .nexthop(isLoss: false))
+        try host.make(HostChange("route add \(prefix) table 100 nhid 1"))
+        let option = prefix.contains(":") ? "-6 " : ""
+        #expect(try Self.errno(of: "\(option)route flush table 100", on: host) == nil)
+    }
+
+    /// The new rule was taken for the one that is there: the kernel makes another table where that one's is made.
+    @Test func `it is not known which table a further rule for an empty table gets`() throws {
+        var host = try Self.host()
+        let rule = Rule(family: .v4, priority: 71, action: .lookup(table: 1))
+        host.apply(.rule(rule), .rule)
+        #expect(try Self.errno(of: "rule add pref 71 lookup 0", on: host) == nil)
+        host.apply(.removedRule(rule), .rule)
+        #expect(try Self.errno(of: "rule add pref 71 lookup 0", on: host) == 0)
+    }
+
+    /// Such a gateway was refused as one on the loopback interface, which the kernel does not reach.
+    @Test func `a gateway behind an anycast route through the loopback interface is not reached`() throws {
+        var host = try Self.host()
+        let prefix = try #require(IPPrefix("2001:db8:77::/48"))
+        host.insert(
+            Route(
+                destination: prefix, type: .anycast, table: Route.localTable, origin: Route.bootOrigin,
+                nexthops: [Nexthop(interfaceIndex: 1)]))
+        #expect(try Self.errno(of: "-6 route add default via 2001:db8:77::1", on: host) == EHOSTUNREACH)
     }
 }

@@ -39,12 +39,84 @@ struct ChangeWordsTests {
         "addr flush dev w0", "addr flush dev w0",
     ]
 
-    @Test(.needs(.veth)) func `ip takes and refuses the same changes`()
-        throws
-    {
+    /// Words that were read otherwise than ip(8) reads them: numbers, addresses, scopes and sizes.
+    private static let numbers = [
+        "rule add not l3mdev pref 50", "-6 rule add not l3mdev pref 50", "rule add from 0/0 lookup 7 pref 53",
+        "rule add from 0/0 lookup 7 pref 53", "-6 rule add from 0/0 lookup 7 pref 53",
+        "rule add from ::/0 lookup 7 pref 55", "rule add from 0 pref 58 lookup 7",
+        "rule add from 10.77/16 pref 60 lookup 7", "rule add from 10.77.1 pref 61 lookup 7",
+        "rule add from 10.77.0.0/255.255.0.0 pref 62 lookup 7", "rule add from 10.77.0.0/33 pref 63 lookup 7",
+        "rule add from 300.1 pref 63 lookup 7", "rule add from 0x0a.1/8 pref 64 lookup 7",
+        "rule add tos 0x11 pref 65 lookup 7", "rule add tos 10 pref 66 lookup 7",
+        "rule add tos 0x20 pref 67 lookup 7", "-6 rule add tos 0xe0 pref 68 lookup 7",
+        "rule add dport 70000 pref 70 lookup 7", "rule add dport 65536 pref 71 lookup 7",
+        "rule add dport 100-131172 pref 72 lookup 7", "rule add sport 5-4 pref 73 lookup 7",
+        "rule add dport 0x50 pref 74 lookup 7", "rule add dport 5- pref 75 lookup 7",
+        "rule add dport http pref 76 lookup 7", "rule add uidrange 5-4 pref 77 lookup 7",
+        "rule add fwmark 010 pref 78 lookup 7", "rule add fwmark 1/ pref 79 lookup 7",
+        "rule add pref 0x57 tab 7", "rule add pref 88 unreach", "rule add pref 4294967296 lookup 7",
+        "route add 10.1.0.0/16 dev w0 scope universe", "route add 10.2.0.0/16 dev w0 scope 200",
+        "route add 10.6.0.0/16 dev w0 scope 256", "route add 10.7.0.0/16 dev w0 scope nowhere",
+        "addr add 10.20.0.1/24 dev w0 scope universe", "addr add 10.22.0.1/24 dev w0 scope 100",
+        "addr flush dev w0 scope universe", "route flush scope universe", "addr add 10.24/24 dev w0",
+        "addr add 10.26.0.1/255.255.255.0 dev w0", "addr add 10.27.0.1/255.0.255.0 dev w0",
+        "addr add 10.28.0.1/0x18 dev w0", "addr add 10.30.0.1/24 brd - dev w0",
+        "addr add 10.33.0.1/24 brd 10.33.0.77 dev w0", "addr add 10.36.0.1/32 brd + dev w0",
+        "-6 addr add 2001:db8:20::1/64 brd + dev w0", "addr add 10.42.0.1/24 dev w0 brd - brd +",
+        "route add 10.77/16 dev w0", "route add 10.78.0.0/255.255.0.0 dev w0", "route add 10.79.5/16 dev w0",
+        "route add 10.80 dev w0", "route add 10.82.0.0/16 via 192.0.2.9 mtu 4294967295",
+        "route add 10.83.0.0/16 via 192.0.2.9 mtu 4294967296",
+        "route add 10.87/16 via 192.0.2.9 hoplimit 255",
+        "route add 10.88.0.0/16 via 192.0.2.9 hoplimit 256", "route add 10.89/16 via 192.0.2.9 quickack 2",
+        "route add 10.90.0.0/16 via 192.0.2.9 tos 0x11", "route add 10.92.0.0/16 via 192.0.2.9 tos 20",
+        "route add 10.94.0.0/16 via 192.0.2.9 tos 0x100", "-6 route add 2001:db8:5::/48 dev w0 tos 0x10",
+        "route add 10.98.0.0/16 via 192.0.2.9 metric 010", "route add 10.99.0.0/16 via 192.0.2.9 metric -1",
+        "route add 10.107.0.0/16 via 192.0.2.9 rtt 5ms", "route add 10.109.0.0/16 via 192.0.2.9 rtt 5xx",
+        "-6 route add 2001:db8:8::/48 dev w0 pref 1", "-6 route add 2001:db8:9::/48 dev w0 pref 2",
+        "route add 10.119.0.0/16 via inet6 2001:db8::9", "route add 10.120.0.0/16 via 2001:db8::9",
+        "route add 10.121.0.0/16 via 192.0.2.9 weight 5", "route add dev w0 10.122.0.0/16",
+        "route add metric 5 via 192.0.2.9 to 10.123.0.0/16", "route add via 192.0.2.9",
+        "route add 0/0 dev w0 metric 9", "route add any via 192.0.2.9", "route add all dev w0 metric 10",
+        "route add default via 2001:db8::9 metric 12", "route add 0 dev w0 metric 14",
+        "route add 10.130.0.0/16 via 192.0.2.9 met 5 tab 9", "route add 10.129.0.0/16 via 192.0.2.9/32",
+        "-6 route flush via 192.0.2.9", "route flush via 2001:db8::9", "route flush via 10.0/16",
+        "-6 route flush 10.0.0.0/8", "route flush default", "route flush root 10.9/8",
+        "link set w0 mtu 65536", "link set w0 mtu 65535", "link set w0 mtu 67", "link set m0 mtu 65536",
+        "link set w0 mtu 4294967295", "link set w0 mtu 2147483648", "link set w0 mtu 1500",
+        "link set m0 mtu 1501", "link set w0 mtu 1400 mtu 1500", "link set w0 qlen 4294967295",
+        "link set lo mtu 2147483647",
+    ]
+
+    /// Quotes were parts of words, lines that go on were joined by a space, and a blank line went on.
+    @Test(.needs(.veth)) func `ip -batch takes and refuses the same lines`() throws {
+        let words = "route add 10.9.0.0/16" + String(repeating: " dev w0", count: 254)
+        let files = [
+            "route add '10.9.0.0/16' dev \"w0\"", "route add 10.9.0.0/16'' dev w0",
+            "route add '10.9.0.0/16 dev w0",
+            "route add '10.9.0.0/16'dev w0", "route add 10.9\\\n.0.0/16 dev w0",
+            "route add 10.9.0.0/16 \\\n\n dev w0",
+            "route add 10.9.0.0/16 \\\n# dev lo\nroute add 10.8.0.0/16 dev w0",
+            "# route add \\\nroute add 10.9/16 dev w0",
+            "route add 10.9.0.0/16 dev w0 # dev lo \\\n route add 10.8/16 dev w0",
+            "\troute add 10.9.0.0/16\tdev w0\r",
+            words, words + " to", "route add 10.9.0.0/16 dev w0 ''",
+        ]
+        let change = #"printf '%s\n' "$1" | "$0" what-if --batch - -- 203.0.113.1"#
+        for text in files {
+            let host = try TestNamespace.oneWire()
+            let predicted = try host.run(["sh", "-c", change, NetflagsProcess.path, text])
+            let made = try host.run(["sh", "-c", #"printf '%s\n' "$0" | ip -batch -"#, text])
+            #expect((predicted.status < 2) == (made.status == 0), "\(text): \(predicted) \(made)")
+        }
+    }
+
+    @Test(.needs(.veth), arguments: [changes, numbers])
+    func `ip takes and refuses the same changes`(changes: [String]) throws {
         let host = try TestNamespace.oneWire()
-        try host.ip("addr add 192.0.2.3/24 dev w0")
-        for change in Self.changes {
+        try host.ip(
+            "addr add 192.0.2.3/24 dev w0", "addr add 2001:db8::1/64 dev w0 nodad",
+            "link add m0 link w0 type macvlan")
+        for change in changes {
             let predicted = try host.run(
                 host.entering([NetflagsProcess.path, "what-if", change, "--", "203.0.113.1"]))
             let isTaken =
@@ -61,7 +133,7 @@ struct ChangeWordsTests {
             ("rule add prio 5 table 7", "rule add pref 5 lookup 7"),
             ("rule add pref 5 type prohibit", "rule add pref 5 prohibit"),
             ("route add 10.0.0.0/8 dev eth0 mtu 1400 advmss 1360", "route add 10.0.0.0/8 dev eth0"),
-            ("addr add 10.9.0.1/24 dev eth0 label eth0:0 brd 10.9.0.255", "addr add 10.9.0.1/24 dev eth0"),
+            ("addr add 10.9.0.1/24 dev eth0 label eth0:0", "addr add 10.9.0.1/24 dev eth0"),
         ]) func `words that change no answer are passed over`(one: String, other: String) throws
     {
         #expect(try HostChange(one).actions == HostChange(other).actions)

@@ -27,7 +27,7 @@ struct WhatIfTests {
     @Test func `a number out of range has its range in the message`() throws {
         let result = try NetflagsProcess.run("what-if", "link set eth0 mtu abc")
         #expect(result.status == 64)
-        #expect(result.errors.contains("is not a number from 0 to 4294967295"), "\(result.errors)")
+        #expect(result.errors.contains("is not a number from -2147483648 to 2147483647"), "\(result.errors)")
     }
 
     @Test func `what the kernel does by itself comes first, then the targets as diff prints them`() throws {
