@@ -20,6 +20,8 @@ public struct ManagerFacts: Hashable, Sendable {
 
     /// The state of each manager.
     public internal(set) var states: [ManagerName: State] = [:]
+    /// What each manager said that is not understood, such as `eth0: DNS`, and so is left out of the interfaces.
+    public internal(set) var oddities: [ManagerName: [String]] = [:]
     /// The interfaces of this network namespace about which a manager says something, by their index.
     public internal(set) var interfaces: [UInt32: ManagedInterface] = [:]
 

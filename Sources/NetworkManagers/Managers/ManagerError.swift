@@ -19,6 +19,9 @@ struct ManagerError: Error, Hashable {
         return status
     }
 
+    /// An answer of another type.
+    static let otherType = ManagerError(number: EBADMSG, message: "an answer of another type than expected")
+
     /// What the error says about the manager that was asked.
     var state: ManagerFacts.State {
         switch name.split(separator: ".").last {

@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// A part of JSON, without a value where it is not understood, so that the parts beside it are read.
+struct Lenient<Value: Decodable>: Decodable {
+    let value: Value?
+
+    init(from decoder: any Decoder) {
+        value = try? Value(from: decoder)
+    }
+}
+
 /// What one manager said when it was asked.
 struct ManagerReading {
     var state: ManagerFacts.State
     var interfaces: [UInt32: ManagedInterface] = [:]
+    /// What is left out because it is not understood.
+    var oddities: [String] = []
 
     init(_ state: ManagerFacts.State) {
         self.state = state
+    }
+
+    /// Reads a part of an answer; one that is there and not understood is an oddity.
+    mutating func take<Part, Value>(_ part: Part?, _ name: String, _ read: (Part) -> Value?) -> Value? {
+        guard let part else { return nil }
+        let value = read(part)
+        if value == nil { oddities.append(name) }
+        return value
+    }
+
+    /// Reads the parts of a list, of which those that are not understood are oddities.
+    mutating func take<Part, Value>(list: [Part], _ name: String, _ read: (Part) -> Value?) -> [Value] {
+        list.compactMap { take($0, name, read) }
     }
 
     /// Changes what is known about an interface.
@@ -22,6 +46,7 @@ extension ManagerFacts {
     init(_ readings: [(ManagerName, ManagerReading)]) {
         for (name, reading) in readings {
             states[name] = reading.state
+            oddities[name] = reading.oddities.isEmpty ? nil : reading.oddities
             for (index, other) in reading.interfaces {
                 interfaces[index, default: ManagedInterface(index: index, name: other.name)].fill(
                     from: other)

@@ -27,14 +27,14 @@
                 let objects = try bus.call(
                     NetworkManagerReader.busName, "/org/freedesktop", "org.freedesktop.DBus.ObjectManager",
                     "GetManagedObjects")
-                return NetworkManagerReader.reading(of: objects ?? .other, host)
+                return try NetworkManagerReader.reading(of: objects, host)
             case .networkd:
-                let text = try bus.call(
+                let reply = try bus.call(
                     NetworkdReader.busName, "/org/freedesktop/network1", "\(NetworkdReader.busName).Manager",
                     "Describe")
-                let bytes = Array((text?.text ?? "").utf8)
+                guard let text = reply?.text else { throw .otherType }
                 return NetworkdReader.reading(
-                    of: try Varlink.decode(NetworkdReader.Description.self, bytes), host)
+                    of: try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8)), host)
             case .resolved:
                 // Its properties have indices alone, which a container with the host's bus would take for its own.
                 guard access(ResolvedReader.folder, F_OK) == 0 else { throw ManagerError(number: ENOENT) }
@@ -42,7 +42,7 @@
                     ResolvedReader.busName, "/org/freedesktop/resolve1", "org.freedesktop.DBus.Properties",
                     "GetAll",
                     ["\(ResolvedReader.busName).Manager"])
-                return ResolvedReader.reading(of: properties ?? .other, host)
+                return try ResolvedReader.reading(of: properties, host)
             }
         }
     }

@@ -23,66 +23,109 @@ enum NetworkManagerReader {
     ///   - objects: A dictionary by paths, of dictionaries by interfaces, of dictionaries by properties.
     ///   - host: The interfaces of this network namespace.
     /// - Returns: The facts.
-    static func reading(of objects: BusValue, _ host: HostInterfaces) -> ManagerReading {
+    /// - Throws: An error for an answer of another type.
+    static func reading(of objects: BusValue?, _ host: HostInterfaces) throws(ManagerError) -> ManagerReading
+    {
+        guard let objects, let all = objects.dictionary else { throw .otherType }
         let version = objects["/org/freedesktop/NetworkManager"]?[busName]?["Version"]?.text
         var reading = ManagerReading(.answers(version: version))
-        for object in objects.dictionary?.values ?? [:].values {
-            guard let device = object["\(busName).Device"], let hardware = device["Interface"]?.text
-            else {
-                continue
-            }
+        var devices: [UInt32: (name: String, rank: Rank, properties: BusValue)] = [:]
+        for (path, object) in all.sorted(by: { $0.key < $1.key }) {
+            guard let device = object["\(busName).Device"],
+                let hardware = reading.take(device["Interface"], "\(path): Interface", \.text)
+            else { continue }
             // Packets of a modem take another interface than the one that is controlled.
-            let name = device["IpInterface"]?.text.flatMap { $0.isEmpty ? nil : $0 } ?? hardware
+            let ip = reading.take(device["IpInterface"], "\(hardware): IpInterface", \.text)
+            let name = ip.flatMap { $0.isEmpty ? nil : $0 } ?? hardware
             let address = name == hardware ? device["HwAddress"]?.text ?? "" : ""
             guard let index = host.index(name: name, hardwareAddress: [UInt8](hardwareAddress: address))
             else {
                 continue
             }
-            reading.update(index, name) { read(device, objects, &$0) }
+            let rank = Rank(device, path)
+            if devices[index].map({ $0.rank < rank }) ?? true { devices[index] = (name, rank, device) }
+        }
+        for (index, device) in devices.sorted(by: { $0.key < $1.key }) {
+            read(device.properties, objects, index, device.name, &reading)
         }
         return reading
     }
 
-    private static func read(_ device: BusValue, _ objects: BusValue, _ interface: inout ManagedInterface) {
+    /// Which of several devices with one name is meant: the one with a connection, then the one that works, then the
+    /// newest one, which is that of the highest number.
+    private struct Rank: Comparable {
+        private let order: [Int64]
+
+        init(_ device: BusValue, _ path: String) {
+            let connection = device["ActiveConnection"]?.text ?? "/"
+            // NM_DEVICE_STATE_ACTIVATED; a device that fails or is taken down has a higher one.
+            let state = device["State"]?.number ?? 0
+            let number = path.split(separator: "/").last.flatMap { Int64($0) } ?? 0
+            order = [connection == "/" ? 0 : 1, state <= 100 ? state : 0, number]
+        }
+
+        static func < (left: Rank, right: Rank) -> Bool {
+            left.order.lexicographicallyPrecedes(right.order)
+        }
+    }
+
+    private static func read(
+        _ device: BusValue, _ objects: BusValue, _ index: UInt32, _ name: String,
+        _ reading: inout ManagerReading
+    ) {
         func object(_ value: BusValue?, _ kind: String) -> BusValue? {
             value?.text.flatMap { objects[$0]?["\(busName).\(kind)"] }
         }
-        interface.metering = ManagerFact(
-            device["Metered"]?.number.flatMap(ManagedInterface.Metering.init(number:)), .networkManager)
-        let connectivities = ["Ip4Connectivity", "Ip6Connectivity"].compactMap {
-            device[$0]?.number.flatMap(ManagedInterface.Connectivity.init(number:))
+        func number(_ property: String) -> Int64? {
+            reading.take(device[property], "\(name): \(property)", \.number)
         }
-        interface.connectivity = ManagerFact(connectivities.max { $0.rank < $1.rank }, .networkManager)
+        let metering = number("Metered").flatMap(ManagedInterface.Metering.init(number:))
+        let connectivities = ["Ip4Connectivity", "Ip6Connectivity"].compactMap {
+            number($0).flatMap(ManagedInterface.Connectivity.init(number:))
+        }
+        var connection: ManagedInterface.Connection?
         if let active = object(device["ActiveConnection"], "Connection.Active") {
             let point = object(active["SpecificObject"], "AccessPoint")
-            interface.connection = .known(
-                ManagedInterface.Connection(
-                    name: active["Id"]?.text ?? "", uuid: active["Uuid"]?.text,
-                    ssid: point?["Ssid"]?.bytes.flatMap { $0.isEmpty ? nil : $0 }),
-                .networkManager)
+            let ssid = reading.take(point?["Ssid"], "\(name): Ssid", \.bytes)
+            connection = ManagedInterface.Connection(
+                name: reading.take(active["Id"], "\(name): Id", \.text) ?? "",
+                uuid: reading.take(active["Uuid"], "\(name): Uuid", \.text),
+                ssid: ssid.flatMap { $0.isEmpty ? nil : $0 })
         }
         let configurations = [
             object(device["Ip4Config"], "IP4Config"), object(device["Ip6Config"], "IP6Config"),
         ].compactMap(\.self)
-        guard !configurations.isEmpty else { return }
-        interface.nameservers = .known(configurations.flatMap(nameservers), .networkManager)
-        let domains = configurations.flatMap { configuration in
-            ["Searches", "Domains"].flatMap { configuration[$0]?.list?.compactMap(\.text) ?? [] }
-        }
+        let servers = configurations.flatMap { nameservers($0, name, &reading) }
         var seen: Set<String> = []
-        interface.domains = .known(
-            [ManagedInterface.Domain](texts: domains.filter { seen.insert($0).inserted }), .networkManager
-        )
+        let domains = configurations.flatMap { configuration in
+            ["Searches", "Domains"].flatMap { property in
+                let list = reading.take(configuration[property], "\(name): \(property)", \.list) ?? []
+                return reading.take(list: list, "\(name): \(property)", \.text)
+            }
+        }
+        .filter { seen.insert($0).inserted }
+        reading.update(index, name) { interface in
+            interface.metering = ManagerFact(metering, .networkManager)
+            interface.connectivity = ManagerFact(connectivities.max { $0.rank < $1.rank }, .networkManager)
+            interface.connection = ManagerFact(connection, .networkManager)
+            guard !configurations.isEmpty else { return }
+            interface.nameservers = .known(servers, .networkManager)
+            interface.domains = .known([ManagedInterface.Domain](texts: domains), .networkManager)
+        }
     }
 
     /// The name servers: IPv4 in `NameserverData`, IPv6 as bytes in `Nameservers`.
-    private static func nameservers(_ configuration: BusValue) -> [IPAddress] {
-        if let data = configuration["NameserverData"]?.list {
-            return data.compactMap { $0["address"]?.text.flatMap { IPAddress($0) } }
+    private static func nameservers(
+        _ configuration: BusValue, _ name: String, _ reading: inout ManagerReading
+    ) -> [IPAddress] {
+        if let data = reading.take(configuration["NameserverData"], "\(name): NameserverData", \.list) {
+            return reading.take(list: data, "\(name): NameserverData") {
+                $0["address"]?.text.flatMap { IPAddress($0) }
+            }
         }
-        return configuration["Nameservers"]?.list?.compactMap {
-            $0.bytes.flatMap { IPAddress(bytes: $0) }
-        } ?? []
+        // In a configuration of IPv4 they are numbers.
+        let list = configuration["Nameservers"]?.list?.filter { $0.number == nil } ?? []
+        return reading.take(list: list, "\(name): Nameservers") { $0.bytes.flatMap { IPAddress(bytes: $0) } }
     }
 }
 

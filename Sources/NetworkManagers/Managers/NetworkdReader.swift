@@ -29,8 +29,8 @@ enum NetworkdReader {
         }
 
         struct Prefix: Decodable {
-            var prefix: [UInt8]?
-            var length: Int
+            var prefix: Lenient<[UInt8]>?
+            var length: Lenient<Int>?
 
             enum CodingKeys: String, CodingKey {
                 case prefix = "Prefix"
@@ -39,7 +39,7 @@ enum NetworkdReader {
         }
 
         struct Discovery: Decodable {
-            var nat64: [Prefix]?
+            var nat64: Lenient<[Lenient<Prefix>]>?
 
             enum CodingKeys: String, CodingKey {
                 case nat64 = "PREF64"
@@ -49,14 +49,14 @@ enum NetworkdReader {
         struct Interface: Decodable {
             var index: UInt32
             var name: String
-            var hardwareAddress: [UInt8]?
-            var ssid: String?
-            var file: String?
-            var servers: [Server]?
-            var searchDomains: [Domain]?
-            var routeDomains: [Domain]?
-            var captivePortal: String?
-            var discovery: Discovery?
+            var hardwareAddress: Lenient<[UInt8]>?
+            var ssid: Lenient<String>?
+            var file: Lenient<String>?
+            var servers: Lenient<[Lenient<Server>]>?
+            var searchDomains: Lenient<[Lenient<Domain>]>?
+            var routeDomains: Lenient<[Lenient<Domain>]>?
+            var captivePortal: Lenient<String>?
+            var discovery: Lenient<Discovery>?
 
             enum CodingKeys: String, CodingKey {
                 case index = "Index"
@@ -72,7 +72,7 @@ enum NetworkdReader {
             }
         }
 
-        var interfaces: [Interface]?
+        var interfaces: [Lenient<Interface>]?
 
         enum CodingKeys: String, CodingKey {
             case interfaces = "Interfaces"
@@ -89,34 +89,56 @@ enum NetworkdReader {
     /// What a description says about the interfaces that systemd-networkd manages.
     static func reading(of description: Description, _ host: HostInterfaces) -> ManagerReading {
         var reading = ManagerReading(.answers(version: nil))
-        for link in description.interfaces ?? [] {
-            guard let file = link.file,
-                let index = host.index(
-                    name: link.name, index: link.index, hardwareAddress: link.hardwareAddress ?? [])
+        for part in description.interfaces ?? [] {
+            // Without its index and its name it is not known which interface is meant.
+            guard let link = reading.take(part, "an interface", \.value), let file = link.file else {
+                continue
+            }
+            let address = reading.take(link.hardwareAddress, "\(link.name): HardwareAddress", \.value)
+            guard let index = host.index(name: link.name, index: link.index, hardwareAddress: address ?? [])
             else { continue }
-            reading.update(index, link.name) { read(link, file, &$0) }
+            read(link, file, index, &reading)
         }
         return reading
     }
 
     private static func read(
-        _ link: Description.Interface, _ file: String, _ interface: inout ManagedInterface
+        _ link: Description.Interface, _ file: Lenient<String>, _ index: UInt32,
+        _ reading: inout ManagerReading
     ) {
-        interface.connection = .known(
-            ManagedInterface.Connection(name: file, uuid: nil, ssid: link.ssid.map { Array($0.utf8) }),
-            .networkd)
-        interface.captivePortal = ManagerFact(link.captivePortal, .networkd)
-        interface.nameservers = .known(
-            (link.servers ?? []).compactMap { IPAddress(bytes: $0.address) }, .networkd)
-        let domains =
-            (link.searchDomains ?? []).map { ManagedInterface.Domain(name: $0.domain, isRouteOnly: false) }
-            + (link.routeDomains ?? []).map { ManagedInterface.Domain(name: $0.domain, isRouteOnly: true) }
-        interface.domains = .known(domains, .networkd)
-        interface.nat64Prefixes = ManagerFact(
-            link.discovery?.nat64?.compactMap { prefix in
-                (prefix.prefix.flatMap { IPAddress(bytes: $0) }).flatMap {
-                    IPPrefix($0, length: prefix.length)
+        func name(_ part: String) -> String { "\(link.name): \(part)" }
+        let ssid = reading.take(link.ssid, name("SSID"), \.value)
+        let connection = reading.take(file, name("NetworkFile"), \.value).map {
+            ManagedInterface.Connection(name: $0, uuid: nil, ssid: ssid.map { Array($0.utf8) })
+        }
+        let portal = reading.take(link.captivePortal, name("CaptivePortal"), \.value)
+        let servers = reading.take(
+            list: reading.take(link.servers, name("DNS"), \.value) ?? [], name("DNS")
+        ) { $0.value.flatMap { IPAddress(bytes: $0.address) } }
+        func domains(_ part: Lenient<[Lenient<Description.Domain>]>?, _ isRouteOnly: Bool)
+            -> [ManagedInterface.Domain]
+        {
+            let name = name(isRouteOnly ? "RouteDomains" : "SearchDomains")
+            return reading.take(list: reading.take(part, name, \.value) ?? [], name) { domain in
+                domain.value.map { ManagedInterface.Domain(name: $0.domain, isRouteOnly: isRouteOnly) }
+            }
+        }
+        let all = domains(link.searchDomains, false) + domains(link.routeDomains, true)
+        let discovery = reading.take(link.discovery, name("NDisc"), \.value)
+        let prefixes = reading.take(discovery?.nat64, name("PREF64"), \.value).map { parts in
+            reading.take(list: parts, name("PREF64")) { part -> IPPrefix? in
+                guard let bytes = part.value?.prefix?.value, let length = part.value?.length?.value else {
+                    return nil
                 }
-            }, .networkd)
+                return IPAddress(bytes: bytes).flatMap { IPPrefix($0, length: length) }
+            }
+        }
+        reading.update(index, link.name) { interface in
+            interface.connection = ManagerFact(connection, .networkd)
+            interface.captivePortal = ManagerFact(portal, .networkd)
+            interface.nameservers = .known(servers, .networkd)
+            interface.domains = .known(all, .networkd)
+            interface.nat64Prefixes = ManagerFact(prefixes, .networkd)
+        }
     }
 }

@@ -21,17 +21,17 @@ enum ResolvedReader {
 
         struct Domain: Decodable {
             var name: String
-            var routeOnly: Bool?
+            var routeOnly: Lenient<Bool>?
         }
 
         struct Configuration: Decodable {
             var ifname: String?
             var ifindex: UInt32?
-            var servers: [Server]?
-            var searchDomains: [Domain]?
+            var servers: Lenient<[Lenient<Server>]>?
+            var searchDomains: Lenient<[Lenient<Domain>]>?
         }
 
-        var configuration: [Configuration]
+        var configuration: [Lenient<Configuration>]
     }
 
     /// Asks over varlink.
@@ -45,13 +45,22 @@ enum ResolvedReader {
     /// What the dump says about interfaces; the configuration of the host as a whole has none.
     static func reading(of dump: Dump, _ host: HostInterfaces) -> ManagerReading {
         var reading = ManagerReading(.answers(version: nil))
-        for configuration in dump.configuration {
-            guard let name = configuration.ifname, let number = configuration.ifindex,
+        for part in dump.configuration {
+            guard let configuration = reading.take(part, "an interface", \.value),
+                let name = configuration.ifname, let number = configuration.ifindex,
                 let index = host.index(name: name, index: number)
             else { continue }
-            let servers = (configuration.servers ?? []).compactMap { IPAddress(bytes: $0.address) }
-            let domains = (configuration.searchDomains ?? []).map {
-                ManagedInterface.Domain(name: $0.name, isRouteOnly: $0.routeOnly ?? false)
+            let servers = reading.take(
+                list: reading.take(configuration.servers, "\(name): servers", \.value) ?? [],
+                "\(name): servers"
+            ) { $0.value.flatMap { IPAddress(bytes: $0.address) } }
+            let domains = reading.take(
+                list: reading.take(configuration.searchDomains, "\(name): searchDomains", \.value) ?? [],
+                "\(name): searchDomains"
+            ) { part in
+                part.value.map {
+                    ManagedInterface.Domain(name: $0.name, isRouteOnly: $0.routeOnly?.value ?? false)
+                }
             }
             reading.update(index, name, servers, domains)
         }
@@ -62,28 +71,48 @@ enum ResolvedReader {
     ///
     /// `DNS` has the index, family and bytes of each server, and `Domains` the index and name of each domain, and
     /// whether it only routes. The index is 0 for the host as a whole. No property has the name of an interface.
-    static func reading(of properties: BusValue, _ host: HostInterfaces) -> ManagerReading {
+    static func reading(
+        of properties: BusValue?, _ host: HostInterfaces
+    ) throws(ManagerError) -> ManagerReading {
+        guard let properties = properties?.dictionary else { throw .otherType }
+        var reading = ManagerReading(.answers(version: nil))
+        let parts = ["DNS", "Domains"].map { name in
+            reading.take(properties[name], name, \.list) ?? []
+        }
         var servers: [UInt32: [IPAddress]] = [:]
-        for entry in properties["DNS"]?.list?.compactMap(\.list) ?? [] where entry.count == 3 {
-            guard let index = entry[0].number.flatMap({ UInt32(exactly: $0) }),
-                let address = entry[2].bytes.flatMap({ IPAddress(bytes: $0) })
-            else { continue }
+        for (index, address) in reading.take(list: parts[0], "DNS", Self.server) {
             servers[index, default: []].append(address)
         }
         var domains: [UInt32: [ManagedInterface.Domain]] = [:]
-        for entry in properties["Domains"]?.list?.compactMap(\.list) ?? [] where entry.count == 3 {
-            guard let index = entry[0].number.flatMap({ UInt32(exactly: $0) }), let name = entry[1].text
-            else {
-                continue
-            }
-            domains[index, default: []].append(
-                ManagedInterface.Domain(name: name, isRouteOnly: entry[2].number == 1))
+        for (index, domain) in reading.take(list: parts[1], "Domains", Self.domain) {
+            domains[index, default: []].append(domain)
         }
-        var reading = ManagerReading(.answers(version: nil))
         for (name, entry) in host.byName where servers[entry.index] != nil || domains[entry.index] != nil {
             reading.update(entry.index, name, servers[entry.index] ?? [], domains[entry.index] ?? [])
         }
         return reading
+    }
+}
+
+extension ResolvedReader {
+    private static func server(_ entry: BusValue) -> (UInt32, IPAddress)? {
+        guard let (index, parts) = parts(entry), let bytes = parts[2].bytes,
+            let address = IPAddress(bytes: bytes)
+        else { return nil }
+        return (index, address)
+    }
+
+    private static func domain(_ entry: BusValue) -> (UInt32, ManagedInterface.Domain)? {
+        guard let (index, parts) = parts(entry), let name = parts[1].text else { return nil }
+        return (index, ManagedInterface.Domain(name: name, isRouteOnly: parts[2].number == 1))
+    }
+
+    /// The parts of an entry, of which the first is an index.
+    private static func parts(_ entry: BusValue) -> (UInt32, [BusValue])? {
+        guard let parts = entry.list, parts.count == 3,
+            let index = parts[0].number.flatMap({ UInt32(exactly: $0) })
+        else { return nil }
+        return (index, parts)
     }
 }
 

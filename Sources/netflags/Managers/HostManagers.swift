@@ -80,8 +80,19 @@ import NetlinkReachability
             return ManagerName.allCases.map { name in
                 let state = facts.state(of: name)
                 let answers = if case .answers = state { true } else { false }
-                return (name.rawValue, state.description, answers)
+                let oddities = (facts.oddities[name] ?? []).counted
+                return (name.rawValue, state.description + oddities, answers)
             }
+        }
+    }
+
+    extension [String] {
+        /// What a manager said that is not understood, the first of it with a number.
+        fileprivate var counted: String {
+            let names = Set(self).sorted()
+            guard !names.isEmpty else { return "" }
+            let more = names.count > 5 ? " and \(names.count - 5) more" : ""
+            return ", but not understood: \(names.prefix(5).joined(separator: ", "))\(more)"
         }
     }
 

@@ -22,7 +22,7 @@ struct NetworkManagerReaderTests {
         ]
         all["/device"] = ["org.freedesktop.NetworkManager.Device": device]
         let values = all.mapValues { BusValue.dictionary($0.mapValues { .dictionary($0) }) }
-        return NetworkManagerReader.reading(of: .dictionary(values), host)
+        return (try? NetworkManagerReader.reading(of: .dictionary(values), host)) ?? ManagerReading(.absent)
     }
 
     private func eth0(
@@ -115,8 +115,70 @@ struct NetworkManagerReaderTests {
             ])
     }
 
-    @Test func `an answer of another form is one without interfaces`() {
-        #expect(NetworkManagerReader.reading(of: .other, host).interfaces.isEmpty)
+    /// It was an answer without interfaces.
+    @Test(arguments: [nil, .other, .text("x"), .list([])] as [BusValue?])
+    func `an answer of another type is none`(answer: BusValue?) {
+        let error = #expect(throws: ManagerError.self) { try NetworkManagerReader.reading(of: answer, host) }
+        #expect(error?.state.description.hasPrefix("refused: an answer of another type") == true)
+    }
+
+    @Test func `a value of another type is left out and named, and others are read`() {
+        let odd = reading(
+            [
+                "Interface": .text("eth0"), "Metered": .text("yes"), "Ip4Connectivity": .number(4),
+                "Ip4Config": .text("/4"),
+            ],
+            [
+                "/4": [
+                    "org.freedesktop.NetworkManager.IP4Config": [
+                        "NameserverData": .list([
+                            .dictionary(["address": .text("192.0.2")]),
+                            .dictionary(["address": .text("192.0.2.53")]),
+                        ]),
+                        "Searches": .number(7),
+                    ]
+                ]
+            ])
+        #expect(odd.interfaces[2]?.metering == .unknown)
+        #expect(odd.interfaces[2]?.connectivity.value == .full)
+        #expect(odd.interfaces[2]?.nameservers.value == ["192.0.2.53"])
+        #expect(Set(odd.oddities) == ["eth0: Metered", "eth0: NameserverData", "eth0: Searches"])
         #expect(reading(["Interface": .number(1)]).interfaces.isEmpty)
+    }
+
+    /// The facts were those of both, of which a random one came last.
+    @Test
+    func
+        `of devices with one name the one with a connection counts, then the one that works, then the newest`()
+        throws
+    {
+        func cost(_ devices: [String: [String: BusValue]]) throws -> ManagedInterface.Metering? {
+            let objects = devices.mapValues { device in
+                BusValue.dictionary([
+                    "org.freedesktop.NetworkManager.Device": .dictionary(
+                        device.merging(["Interface": .text("eth0")]) { own, _ in own })
+                ])
+            }
+            let values = try (0..<20).map { _ in
+                try NetworkManagerReader.reading(of: .dictionary(objects), host).interfaces[2]?.metering.value
+            }
+            #expect(Set(values).count == 1)
+            return values[0]
+        }
+        let (metered, unmetered) = (BusValue.number(1), BusValue.number(2))
+        #expect(
+            try cost([
+                "/Devices/3": ["Metered": metered, "ActiveConnection": .text("/active")],
+                "/Devices/9": ["Metered": unmetered, "ActiveConnection": .text("/"), "State": .number(100)],
+            ]) == .metered)
+        #expect(
+            try cost([
+                "/Devices/3": ["Metered": metered, "State": .number(100)],
+                "/Devices/9": ["Metered": unmetered, "State": .number(120)],
+            ]) == .metered)
+        #expect(
+            try cost(["/Devices/9": ["Metered": unmetered], "/Devices/10": ["Metered": metered]]) == .metered)
+        // What the other one says is no part of it.
+        #expect(try cost(["/Devices/9": ["Metered": unmetered], "/Devices/10": [:]]) == nil)
     }
 }

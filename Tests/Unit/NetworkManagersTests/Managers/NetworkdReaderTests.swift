@@ -50,9 +50,46 @@ struct NetworkdReaderTests {
         #expect(NetworkdReader.reading(of: description, host).interfaces.isEmpty)
     }
 
-    @Test func `text that is not a description is an error in words`() {
-        let error = #expect(throws: ManagerError.self) { try eth0(#", "DNS": 7"#) }
+    @Test(arguments: [#"{"Interfaces": 7}"#, "7", ""])
+    func `text that is not a description is an error in words`(text: String) {
+        let error = #expect(throws: ManagerError.self) {
+            try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8))
+        }
         #expect(error?.state.description.hasPrefix("refused: an answer that is not understood") == true)
+    }
+}
+
+extension NetworkdReaderTests {
+    /// One of them was an error, with which nothing was known of any interface.
+    @Test(
+        arguments: [
+            ("DNS", #""DNS": 7"#), ("DNS", #""DNS": [{"Address": [192,0,2]}, {"Address": [192,0,2,53]}]"#),
+            ("DNS", #""DNS": [{"Address": [192,0,2,300]}, {"Address": [192,0,2,53]}]"#),
+            (
+                "PREF64",
+                #""NDisc": {"PREF64": [{"Prefix": [0,100,255,155,0,0,0,0,0,0,0,0,0,0,0,0], "PrefixLength": -1}]}"#
+            ),
+            ("NDisc", #""NDisc": []"#), ("SSID", #""SSID": {}"#), ("NetworkFile", #""NetworkFile": 7"#),
+            ("SearchDomains", #""SearchDomains": [{"Domain": 7}]"#),
+            ("CaptivePortal", #""CaptivePortal": [1]"#),
+            ("HardwareAddress", #""HardwareAddress": "02:00""#),
+        ])
+    func `a value that is not understood is left out and named, and others are read`(
+        name: String, member: String
+    )
+        throws
+    {
+        let file = name == "NetworkFile" ? "" : #", "NetworkFile": "a""#
+        let text = #"""
+            {"Interfaces": [{"Index": 1099511627776, "Name": "eth1", "NetworkFile": "b"},
+              {"Index": 2, "Name": "eth0", "RouteDomains": [{"Domain": "b.example"}]\#(file), \#(member)}]}
+            """#
+        let description = try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8))
+        let reading = NetworkdReader.reading(of: description, host)
+        #expect(reading.interfaces[2]?.domains.value == [.init(name: "b.example", isRouteOnly: true)])
+        #expect(reading.interfaces[2]?.nameservers.value == (member.contains("53") ? ["192.0.2.53"] : []))
+        #expect(reading.oddities == ["an interface", "eth0: \(name)"])
+        #expect(ManagerFacts([(.networkd, reading)]).oddities == [.networkd: reading.oddities])
     }
 }
 
@@ -70,7 +107,7 @@ struct ResolvedReaderTests {
             """#
         let dump = ResolvedReader.reading(
             of: try Varlink.decode(ResolvedReader.Dump.self, Array(text.utf8)), host)
-        let properties = ResolvedReader.reading(
+        let properties = try ResolvedReader.reading(
             of: .dictionary([
                 "DNS": .list([
                     .list([.number(0), .number(2), .bytes([198, 51, 100, 9])]),
@@ -84,5 +121,26 @@ struct ResolvedReaderTests {
         #expect(dump.interfaces.count == 1)
         #expect(dump.interfaces[2]?.nameservers == .known(["192.0.2.53"], .resolved))
         #expect(dump.interfaces[2]?.domains.value == [.init(name: "a.example", isRouteOnly: true)])
+    }
+
+    @Test func `an odd value is left out and named, and an answer of another type is none`() throws {
+        let text = #"""
+            {"configuration": [{"ifname": "eth1", "ifindex": -1}, {"ifname": "eth0", "ifindex": 2,
+              "servers": [{"address": [1,2,3]}, {"address": [192,0,2,53]}], "searchDomains": 7}]}
+            """#
+        let dump = ResolvedReader.reading(
+            of: try Varlink.decode(ResolvedReader.Dump.self, Array(text.utf8)), host)
+        #expect(dump.interfaces[2]?.nameservers.value == ["192.0.2.53"])
+        #expect(dump.oddities == ["an interface", "eth0: servers", "eth0: searchDomains"])
+        let server = BusValue.list([.number(2), .number(2), .bytes([192, 0, 2, 53])])
+        let properties = try ResolvedReader.reading(
+            of: .dictionary([
+                "DNS": .list([server, .list([.number(-1), .number(2), .bytes([192, 0, 2, 53])])]),
+                "Domains": .number(1),
+            ]), host)
+        #expect(properties.interfaces[2]?.nameservers.value == ["192.0.2.53"])
+        #expect(Set(properties.oddities) == ["DNS", "Domains"])
+        #expect(throws: ManagerError.self) { try ResolvedReader.reading(of: .list([]), host) }
+        #expect(throws: ManagerError.self) { try ResolvedReader.reading(of: nil, host) }
     }
 }
