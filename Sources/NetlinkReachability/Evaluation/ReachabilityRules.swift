@@ -176,8 +176,10 @@ package enum ReachabilityRules {
         _ traits: InterfaceTraits
     ) -> Decision {
         if let blocker = blocker(of: nexthop, traits) { return ([], blocker) }
-        // `fib6_is_reject`.
-        if traits.contains(.isLoopback), destination.family == .v6, !destination.isLoopback {
+        // `fib6_is_reject`; an IPv4 packet comes back in through the loopback interface, where nothing takes it.
+        if traits.contains(.isLoopback),
+            destination.family == .v4 ? type == .unicast : !destination.isLoopback
+        {
             return ([], .unreachable)
         }
         if traits.contains(nexthop.dropper(of: destination)) { return ([], .payloadNotCarried) }

@@ -14,7 +14,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
     case boundWithoutRoute
     /// A loopback destination of a socket bound to another interface: its packets never arrive.
     case loopbackElsewhere
-    /// An IPv6 route out of the loopback interface, which discards: `fib6_is_reject`, `ip6_pkt_discard_out`.
+    /// A route out of the loopback interface. An IPv6 one discards (`fib6_is_reject`, `ip6_pkt_discard_out`), and
+    /// packets of an IPv4 one come back in, where nothing takes them.
     case loopbackRoute
     /// No answer can arrive at the source address: link-local or loopback behind an IPv6 gateway, or 0.0.0.0.
     case unusableSource
@@ -48,9 +49,8 @@ package enum WitnessException: String, Hashable, Sendable, CaseIterable {
         case "payloadNotCarried": self = .payloadNotCarried
         case "noPeer": self = .noPeer
         case "unreachable"
-        where destination.family == .v6
-            && [bound, query.destination.zone?.interfaceIndex, entry()?.nexthops.first?.interfaceIndex]
-                .contains(if_nametoindex("lo")):
+        where (destination.family == .v6 ? [bound, query.destination.zone?.interfaceIndex] : []).contains(
+            if_nametoindex("lo")) || entry()?.nexthops.first?.interfaceIndex == if_nametoindex("lo"):
             self = .loopbackRoute
         case "interfaceDown", "noCarrier", "lowerInterfaceDown", "lowerNoCarrier":
             self = .deadLink

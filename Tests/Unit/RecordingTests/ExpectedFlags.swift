@@ -102,8 +102,8 @@ struct ExpectedFlags {
         if state.contains(.linkDown), link.operationalState != .dormant { return [] }
         // The mode of the recorded ip6tnl is `any`, and sit sends all packets in each mode.
         if link.kind == "ipip", target.contains(":") { return [] }
-        // An IPv6 route out of the loopback interface rejects.
-        if link.flags.contains(.loopback), target.contains(":") { return [] }
+        // A route out of the loopback interface leads back in; groups and broadcasts are taken there.
+        if link.flags.contains(.loopback), target.contains(":") || type == "unicast" { return [] }
         var below = link
         for _ in 0..<16 {
             guard let next = below.lower, next != 0, next != below.index, !below.lowerIsForeign,

@@ -179,7 +179,7 @@ extension ReachabilityReason.Code {
     public static let noRouteOutOfInterface = Self(.noRouteOutOfInterface)
     /// The kernel has no default route.
     public static let noDefaultRoute = Self(.noDefaultRoute)
-    /// A route or a policy rule has the type `unreachable`, or an IPv6 route leads out of the loopback interface.
+    /// A route or a policy rule has the type `unreachable`, or a route leads out of the loopback interface.
     public static let unreachable = Self(.unreachable)
     /// A route or a policy rule has the type `prohibit`.
     public static let prohibited = Self(.prohibited)

@@ -99,7 +99,7 @@ struct RulesInterfaceKindTests {
             name: "mon0", hardware: 803, kind: "", bits: 0x1_1043, isWireless: true, flags: direct,
             type: .wifi),
         Row(name: "wpan0", hardware: 804, kind: "", bits: 0x1_00c3, flags: direct, type: .other),
-        Row(name: "lo", hardware: 772, kind: "", bits: 0x1_0049, flags: direct, type: .loopback),
+        Row(name: "lo", hardware: 772, kind: "", bits: 0x1_0049, flags: [], type: .loopback),
     ]
 
     @Test(arguments: rows) func `each kind gives its flags on its link`(row: Row) {

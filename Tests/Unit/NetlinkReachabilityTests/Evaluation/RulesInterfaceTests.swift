@@ -119,13 +119,16 @@ struct RulesInterfaceTests {
         #expect(facts.traits.intersection([.dropsIPv4, .dropsIPv6, .dropsLabels]) == .dropsLabels)
     }
 
-    /// `fib6_is_reject`; the kernel sends IPv4 packets to the loopback interface.
+    /// What an IPv4 route sends there comes back in, and was reachable; an IPv6 one rejects (`fib6_is_reject`).
     @Test(arguments: [
-        ("2001:db8:5::1", RouteType.unicast, false), ("203.0.113.9", .unicast, true),
-        ("2001:db8:5::1", .multicast, false), ("2001:db8:5::1", .local, true),
+        ("2001:db8:5::1", RouteType.unicast, false), ("203.0.113.9", .unicast, false),
+        ("2001:db8:5::1", .multicast, false), ("2001:db8:5::1", .local, true), ("203.0.113.9", .local, true),
+        ("224.0.5.1", .multicast, true), ("255.255.255.255", .broadcast, true),
+        ("127.0.0.9", .unicast, false),
     ])
-    func `an IPv6 route out of the loopback interface rejects`(target: String, type: RouteType, isSent: Bool)
-    {
+    func `a route out of the loopback interface makes nothing reachable`(
+        target: String, type: RouteType, isSent: Bool
+    ) {
         let lo = InterfaceFacts(
             link: Link(index: 6, name: "lo", flags: [.up, .lowerUp, .running, .loopback]))
         let judgement = judge(.via(6, type: type), about: .address(address(target)), lo)
