@@ -77,15 +77,19 @@ extension NetworkState {
 
         /// Compares with an answer.
         ///
-        /// - Parameter answer: The answer about ``target`` with ``options``.
+        /// - Parameters:
+        ///   - answer: The answer about ``target`` with ``options``.
+        ///   - source: The network of the answer, by which an interface has alternative names; `nil` for none.
         /// - Returns: Whether it is the expected one.
-        public func outcome(of answer: Result<ReachabilityReport, ReachabilityError>) -> Outcome {
+        public func outcome(
+            of answer: Result<ReachabilityReport, ReachabilityError>, in source: NetworkSource? = nil
+        ) -> Outcome {
             let report: ReachabilityReport
             switch answer {
             case .success(let given): report = given
             case .failure(let error): return .undetermined(error.description)
             }
-            let differences = differences(from: report)
+            let differences = differences(from: report, source)
             guard differences.isEmpty else {
                 return .fails("\(differences.joined(separator: ", ")): \(report.reason)")
             }
@@ -95,7 +99,7 @@ extension NetworkState {
             return .holds
         }
 
-        private func differences(from report: ReachabilityReport) -> [String] {
+        private func differences(from report: ReachabilityReport, _ source: NetworkSource?) -> [String] {
             let reachable = report.isReachable
             if let isReachable, isReachable != reachable {
                 return [reachable ? "it is reachable" : "it is not reachable"]
@@ -106,7 +110,10 @@ extension NetworkState {
                 found.append(value.map { "the \(name) is \($0)" } ?? "it has no \(name)")
             }
             compare("gateway", gateway, report.gateway?.withoutZone)
-            compare("interface", interface, report.interface?.name)
+            let index = interface.flatMap { try? source?.facts.routing.interfaceIndex(named: $0) }
+            if index == nil || index != report.interface?.index {
+                compare("interface", interface, report.interface?.name)
+            }
             if !reachable || report.sourceAddress != nil {
                 compare("source address", sourceAddress, report.sourceAddress?.withoutZone)
             }
@@ -123,7 +130,8 @@ extension NetworkState {
     /// - Returns: An outcome for each expectation in order.
     public func outcomes(of expectations: [Expectation]) -> [Expectation.Outcome] {
         expectations.map { expectation in
-            expectation.outcome(of: answers(for: [expectation.target], options: expectation.options)[0])
+            expectation.outcome(
+                of: answers(for: [expectation.target], options: expectation.options)[0], in: source)
         }
     }
 }

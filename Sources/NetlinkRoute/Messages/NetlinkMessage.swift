@@ -223,13 +223,31 @@ struct Attributes {
         in type: Int,
         _ body: (Attributes) throws(MalformedMessage) -> Void
     ) throws(MalformedMessage) {
+        try forEachValue(in: type) { (value) throws(MalformedMessage) in try body(Attributes(value)) }
+    }
+
+    /// The texts in a list, each of the bytes before its NUL; none where the list is missing.
+    func texts(_ type: Int, limit: Int) throws(MalformedMessage) -> [String] {
+        var texts: [String] = []
+        try forEachValue(in: type) { (value) throws(MalformedMessage) in
+            let text = value.prefix { $0 != 0 }
+            guard text.count <= limit else { throw MalformedMessage() }
+            texts.append(String(decoding: text, as: UTF8.self))
+        }
+        return texts
+    }
+
+    private func forEachValue(
+        in type: Int,
+        _ body: (UnsafeRawBufferPointer) throws(MalformedMessage) -> Void
+    ) throws(MalformedMessage) {
         guard let bytes = self[type] else { return }
         var (offset, attribute) = (0, UnsafePointer<nlattr>?.none)
         while true {
             let status = cnl_next_attribute(bytes.baseAddress, bytes.count, &offset, &attribute)
             guard status >= 0 else { throw MalformedMessage() }
             guard status > 0, let attribute else { return }
-            try body(Attributes(Self.value(of: attribute)))
+            try body(Self.value(of: attribute))
         }
     }
 

@@ -46,15 +46,20 @@ extension Link {
             settings: RoutingSettings(
                 ipv4IgnoresLinkdown: ipv4.flatMap { Setting.ignoresLinkdownV4.value(in: $0) },
                 ipv6IgnoresLinkdown: ipv6.flatMap { Setting.ignoresLinkdownV6.value(in: $0) },
-                ipv6Forwards: ipv6.flatMap { Setting.forwardsV6.value(in: $0) }
+                ipv6Forwards: ipv6.flatMap { Setting.forwardsV6.value(in: $0) },
+                routesLoopback: ipv4.flatMap { Setting.routesLoopback.value(in: $0) }
             ),
             tunnel: TunnelEnds(kind: kind, info)
         )
+        // A name has at most 127 bytes.
+        alternativeNames = try attributes.texts(IFLA_PROP_LIST, limit: 127)
     }
 
     /// The place of a sysctl in the kernel's array: a constant of linux/ip.h less 1, or of linux/ipv6.h, which defines
     /// what glibc defines too.
     private enum Setting: Int {
+        /// IPV4_DEVCONF_ROUTE_LOCALNET
+        case routesLoopback = 25
         /// IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
         case ignoresLinkdownV4 = 28
         /// DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN

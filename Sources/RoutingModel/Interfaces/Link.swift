@@ -8,6 +8,8 @@ package struct Link: Hashable, Sendable {
     package var index: UInt32
     /// The interface's name, at most 15 bytes.
     package var name: String
+    /// Further names that it is found by (IFLA_ALT_IFNAME).
+    package var alternativeNames: [String] = []
     /// The hardware type that the driver reports.
     package var hardwareType: HardwareType
     /// The state bits.
@@ -135,6 +137,9 @@ extension Link {
         else { return nil }
         return lower
     }
+
+    /// Whether it is found by a name.
+    package func isNamed(_ name: String) -> Bool { name == self.name || alternativeNames.contains(name) }
 
     /// Whether the interface is a VRF, which is a routing domain and not an exit.
     package var isVRF: Bool { kind == "vrf" }
@@ -347,6 +352,10 @@ package struct RoutingSettings: Hashable, Sendable {
     package var ipv4IgnoresLinkdown: Bool?
     /// The sysctl `ignore_routes_with_linkdown` for IPv6.
     package var ipv6IgnoresLinkdown: Bool?
+    /// The sysctl `route_localnet` for IPv4: whether packets of 127.0.0.0/8 leave.
+    ///
+    /// That of all interfaces, which no message has, counts as well.
+    package var routesLoopback: Bool?
     /// The sysctl `forwarding` for IPv6.
     ///
     /// A router does not ask whether its neighbours answer.
@@ -354,15 +363,17 @@ package struct RoutingSettings: Hashable, Sendable {
 
     /// The initial settings of a network namespace.
     package static let initial = RoutingSettings(
-        ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false)
+        ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false, routesLoopback: false)
 
     /// Describes settings; what is left out is unknown.
     package init(
-        ipv4IgnoresLinkdown: Bool? = nil, ipv6IgnoresLinkdown: Bool? = nil, ipv6Forwards: Bool? = nil
+        ipv4IgnoresLinkdown: Bool? = nil, ipv6IgnoresLinkdown: Bool? = nil, ipv6Forwards: Bool? = nil,
+        routesLoopback: Bool? = nil
     ) {
         self.ipv4IgnoresLinkdown = ipv4IgnoresLinkdown
         self.ipv6IgnoresLinkdown = ipv6IgnoresLinkdown
         self.ipv6Forwards = ipv6Forwards
+        self.routesLoopback = routesLoopback
     }
 
     /// The sysctl `ignore_routes_with_linkdown` for a family.
@@ -386,6 +397,7 @@ package struct RoutingSettings: Hashable, Sendable {
         ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
         ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
         ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
+        routesLoopback = routesLoopback ?? other.routesLoopback
     }
 }
 

@@ -66,9 +66,9 @@ package protocol RoutingSource: Sendable {
     /// Lists every address of this host.
     func addresses() throws(ReachabilityError) -> [InterfaceAddress]
 
-    /// Finds the index of an interface by its name; `nil` when there is none.
+    /// Finds the index of an interface by its name or an alternative name; `nil` when there is none.
     ///
-    /// By default the list of interfaces is searched, which has no alternative names.
+    /// By default the list of interfaces is searched.
     func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32?
 
     // MARK: What reports add
@@ -113,7 +113,7 @@ extension RoutingSource {
     }
 
     package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
-        try links().first { $0.name == name }?.index
+        try links().first { $0.isNamed(name) }?.index
     }
 
     /// Answers one query.

@@ -78,7 +78,7 @@ extension HostState {
 
     /// The interface of a name.
     func index(of name: String) throws(KernelRefusal) -> UInt32 {
-        if let link = snapshot.links.values.first(where: { $0.name == name }) { return link.index }
+        if let link = snapshot.links.values.first(where: { $0.isNamed(name) }) { return link.index }
         let known = links.map(\.name).joined(separator: ", ")
         throw KernelRefusal(ENODEV, "no interface is named \"\(name)\": there are \(known)")
     }

@@ -194,11 +194,11 @@ extension HostState {
 
     /// The rules that the lookup of a gateway reaches.
     private func rules(for gateway: IPAddress, _ index: UInt32?) -> [Rule] {
-        let name = index.flatMap { snapshot.links[$0]?.name }
+        let link = index.flatMap { snapshot.links[$0] }
         let rules = snapshot.rules.filter { $0.family == gateway.family }
         var found: [Rule] = []
         var start: UInt32 = 0
-        for rule in rules where rule.priority >= start && rule.takesGatewayLookup(gateway, name) {
+        for rule in rules where rule.priority >= start && rule.takesGatewayLookup(gateway, link) {
             if case .goto(let target) = rule.action {
                 if rules.contains(where: { $0.priority == target }) { start = target }
             } else {
@@ -454,13 +454,13 @@ extension Rule {
     }
 
     /// Whether the rule is for the lookup of a gateway, which has no mark, source, user or port.
-    fileprivate func takesGatewayLookup(_ gateway: IPAddress, _ interface: String?) -> Bool {
+    fileprivate func takesGatewayLookup(_ gateway: IPAddress, _ interface: Link?) -> Bool {
         let isSelected =
             (source?.contains(family == .v4 ? .anyV4 : .anyV6) ?? true)
             && (destination?.contains(gateway) ?? true) && tos == 0
             && (mark?.matches(0) ?? true)
             && (inputInterface == nil || family == .v4 && inputInterface == "lo")
-            && (outputInterface == nil || outputInterface == interface)
+            && (outputInterface.map { interface?.isNamed($0) == true } ?? true)
             && (users?.contains(0) ?? true) && !isL3MDev && ipProtocol == nil && sourcePorts == nil
             && destinationPorts == nil
         return isSelected != isInverted

@@ -98,12 +98,13 @@ extension SnapshotLookup {
             near: nexthop.gateway, scope: route.scope, through: nexthop.interfaceIndex)
     }
 
-    /// Whether a packet may leave through an interface with a source: one of the loopback's stays inside.
+    /// Whether a packet may leave through an interface with a source: one of the loopback's stays inside,
+    /// unless the interface has `route_localnet`.
     private func keeps(_ source: IPAddress?, out index: UInt32) -> Bool {
         guard let source, source.isLoopback, let link = snapshot.links[index] else {
             return true
         }
-        return link.flags.contains(.loopback) || link.vrfTable != nil
+        return link.flags.contains(.loopback) || link.vrfTable != nil || link.settings.routesLoopback == true
     }
 
     private func finished(_ hit: Hit) throws(ReachabilityError) -> RouteAnswer {

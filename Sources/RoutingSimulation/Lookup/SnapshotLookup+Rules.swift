@@ -62,14 +62,16 @@ extension SnapshotLookup {
 
     private mutating func matchesInterfaces(_ rule: Rule) -> Bool {
         // The packets of this host have the loopback interface as incoming interface.
-        if let name = rule.inputInterface, name != "lo" { return false }
+        if let name = rule.inputInterface, name != "lo", snapshot.links[1]?.isNamed(name) != true {
+            return false
+        }
         if rule.isL3MDev, vrf == nil { return false }
         guard let name = rule.outputInterface else { return true }
-        if let vrf, vrf.name == name {
+        if let vrf, vrf.isNamed(name) {
             // Until Linux 5.17 the VRF replaces its port as the outgoing interface (`l3mdev_update_flow`).
             return snapshot.isKernel(before: 5, 18) || ask(.vrfOutput)
         }
-        return outputInterface != 0 && snapshot.links[outputInterface]?.name == name
+        return outputInterface != 0 && snapshot.links[outputInterface]?.isNamed(name) == true
     }
 
     /// Compares the mark, the type of service, the protocol and the ports.

@@ -12,8 +12,10 @@ struct AssertFormat {
     var recording: String?
 
     /// Writes an expectation, and whether an answer is the expected one.
-    func write(_ line: ExpectationFile.Line, _ answer: Answer, to buffer: inout ByteBuffer) {
-        let outcome = line.expectation.outcome(of: answer)
+    func write(
+        _ line: ExpectationFile.Line, _ answer: Answer, _ outcome: NetworkState.Expectation.Outcome,
+        to buffer: inout ByteBuffer
+    ) {
         guard !isJSON else { return buffer.line { members(of: line, outcome, answer.code, to: &$0) } }
         guard let reason = outcome.reason else { return }
         writeHead(line, to: &buffer)

@@ -58,9 +58,9 @@ extension ExpectationFile {
         var status = ExitStatus.success
         for (line, var pending) in zip(lines, pending) {
             for answer in pending.takeAll().compactMap(\.outcome) {
-                let outcome = line.expectation.outcome(of: answer)
+                let outcome = line.expectation.outcome(of: answer, in: source)
                 status = status.worse(outcome.exitStatus)
-                format.write(line, answer, to: &buffer)
+                format.write(line, answer, outcome, to: &buffer)
             }
         }
         return status

@@ -70,6 +70,47 @@ struct LinkMessageTests {
             })
     }
 
+    /// The list was not read.
+    @Test func `the alternative names and route_localnet of an interface are read`() throws {
+        func attribute(_ type: Int, _ bytes: [UInt8]) -> [UInt8] {
+            let length = UInt16(bytes.count + 4)
+            let head = [length, UInt16(type)].flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+            return head + bytes + Array(repeating: 0, count: (4 - bytes.count % 4) % 4)
+        }
+        func link(_ attributes: [UInt8]) throws -> Link? {
+            var header = nlmsghdr()
+            header.nlmsg_len = UInt32(
+                MemoryLayout<nlmsghdr>.size + MemoryLayout<ifinfomsg>.size + attributes.count)
+            header.nlmsg_type = UInt16(RTM_NEWLINK)
+            var body = ifinfomsg()
+            body.ifi_index = 2
+            let bytes =
+                withUnsafeBytes(of: header, Array.init) + withUnsafeBytes(of: body, Array.init) + attributes
+            return try bytes.withUnsafeBytes { bytes in
+                try NetlinkMessage(bytes).flatMap { (message) throws(MalformedMessage) in
+                    try LinkReport(message)?.link
+                }
+            }
+        }
+        let nested = 0x8000
+        let names = ["up1", "uplink-with-a-long-name"].flatMap {
+            attribute(Int(IFLA_ALT_IFNAME), Array($0.utf8) + [0])
+        }
+        // The 26th of the array, which begins with 1.
+        var array = [UInt8](repeating: 0, count: 34 * 4)
+        array[25 * 4] = 1
+        let settings = attribute(Int(AF_INET), attribute(Int(IFLA_INET_CONF), array))
+        let found = try #require(
+            try link(attribute(Int(IFLA_PROP_LIST) | nested, names) + attribute(Int(IFLA_AF_SPEC), settings)))
+        #expect(found.alternativeNames == ["up1", "uplink-with-a-long-name"])
+        #expect(found.isNamed("up1") && !found.isNamed("up2"))
+        #expect(found.settings.routesLoopback == true)
+        #expect(try link([])?.settings.routesLoopback == nil)
+        #expect(Fixture.named("multipath").links.allSatisfy { $0.settings.routesLoopback == false })
+        let long = attribute(Int(IFLA_ALT_IFNAME), Array(repeating: 0x61, count: 128))
+        #expect(throws: MalformedMessage.self) { try link(attribute(Int(IFLA_PROP_LIST) | nested, long)) }
+    }
+
     @Test func `a dormant interface is read as dormant`() {
         let link = Fixture.named("dormant").links.first { $0.name == "eth0" }
         #expect(link?.operationalState == .dormant)

@@ -32,6 +32,19 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host().way("10.0.0.1", from: source) == way)
     }
 
+    /// It was refused with the setting, too.
+    @Test func `packets of the loopback network leave where route_localnet is set`() {
+        func way(_ isSet: Bool) -> String {
+            var link = Link(index: 2, name: "eth0")
+            link.settings = RoutingSettings(ipv4IgnoresLinkdown: false, routesLoopback: isSet)
+            let address = InterfaceAddress(
+                interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host)
+            return Self.host(.link(LinkReport(link)), .address(address)).way("10.0.0.1", from: "127.0.0.1")
+        }
+        #expect(way(false) == "errno 22")
+        #expect(way(true) == "0.0.0.0/0 192.0.2.1 dev 2")
+    }
+
     @Test func `an address below a local route is one of this host`() {
         let route = NetworkChange.route("198.18.0.0/15", dev: 1) {
             ($0.type, $0.table, $0.scope) = (.local, 255, .host)

@@ -222,4 +222,43 @@ struct WhatIfTests {
         #expect(try !run("addr del 192.0.2.1/24 dev w0").contains("192.0.2.3/24 on w0 was removed"))
         #expect(try host.ip("route show default").contains("192.0.2.9"))
     }
+
+    /// Only the running kernel knew them.
+    @Test(.needs(.veth)) func `an interface is found by its alternative names`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip(
+            "route add default via 192.0.2.9", "link property add dev w0 altname uplink-with-a-long-name")
+        let name = "uplink-with-a-long-name"
+        let path = "/tmp/netflags-names-\(host.processIdentifier).rtnl"
+        func run(_ arguments: String...) throws -> (status: Int, output: String) {
+            try host.run(host.entering([NetflagsProcess.path] + arguments))
+        }
+        #expect(
+            try run("what-if", "link set \(name) down", "--", "default").output.contains("w0 was set down"))
+        try host.shell(
+            """
+            timeout --preserve-status 1 \(NetflagsProcess.path) record \(path) 2>/dev/null
+            echo 'default dev \(name)' > \(path).txt
+            """)
+        defer { _ = try? host.shell("rm \(path) \(path).txt") }
+        #expect(try run("--replay", path, "--interface", name, "default").status == 0)
+        #expect(try run("assert", "--replay", path, "\(path).txt").status == 0)
+        #expect(try run("assert", "\(path).txt").status == 0)
+    }
+
+    /// They were reachable.
+    @Test(.needs(.veth), arguments: ["via 127.0.0.1 dev lo", "dev lo"])
+    func `a null route through the loopback interface is one live and in what is predicted`(words: String)
+        throws
+    {
+        let host = try TestNamespace.oneWire()
+        try host.ip("route add default via 192.0.2.9")
+        func run(_ arguments: String...) throws -> String {
+            try host.run(host.entering([NetflagsProcess.path] + arguments)).output
+        }
+        let change = "route add 198.51.100.0/24 \(words)"
+        #expect(try run("what-if", change, "--", "198.51.100.7").contains("+ -- -------  no"))
+        try host.ip(change)
+        #expect(try run("198.51.100.7").contains("-- -------  no   lo"))
+    }
 }
