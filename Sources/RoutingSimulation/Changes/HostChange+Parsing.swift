@@ -232,7 +232,7 @@ extension IPAddress {
         self.init(bytes[0], bytes[1], bytes[2], bytes[3])
     }
 
-    /// The length of the prefix whose netmask this IPv4 address is; `nil` where there are bits behind others that are 0.
+    /// The length of the prefix whose netmask this IPv4 address is; `nil` for an address that is none.
     fileprivate var maskLength: Int? {
         let host = ~UInt32(truncatingIfNeeded: low)
         return host & (host &+ 1) == 0 ? host.leadingZeroBitCount : nil
