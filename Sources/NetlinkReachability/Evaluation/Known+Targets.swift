@@ -47,7 +47,7 @@ extension Known {
                 _ = host.connections.find(packet.query.ofConnect(from: packet.local))
             }
             let alone = try evaluation(of: packet)
-            return alone.with(all: [alone])
+            return alone.query == nil ? alone : alone.with(all: [alone])
         }
         return try evaluation(of: try packets(of: target, options, detail))
     }

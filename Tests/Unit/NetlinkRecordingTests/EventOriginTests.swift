@@ -213,8 +213,8 @@ struct EventOriginTests {
     @Test(
         arguments: [
             (1_262, 1_262, "port 1262"), (398_475_992, 17_112, "port 398475992, of process 17112"),
-            (4_194_304, nil, "port 4194304, of a further socket of a process"),
-            (UInt32(bitPattern: -4_097), nil, "port 4294963199, of a further socket of a process"),
+            (4_194_304, nil, "port 4194304, of no process's number"),
+            (UInt32(bitPattern: -4_097), nil, "port 4294963199, of no process's number"),
         ] as [(UInt32, Int32?, String)])
     func `a port stands for a process where its number is one`(number: UInt32, process: Int32?, words: String)
     {

@@ -187,9 +187,11 @@ struct FlightRecorderTests {
         try LiveNetwork().run {
             let (status, output) = ShellCommand.run(
                 """
-                ip link set lo up; ip route add default dev lo
+                ip link add v0 type veth peer name v1; ip link set v1 up; ip link set v0 up
+                ip addr add 192.0.2.1/24 dev v0; ip route add default via 192.0.2.254
                 \(netflags) record --keep 1M \(folder.path) & P=$!
-                \(waitForDump) sleep 1.2; kill -STOP $P; ip route del default; sleep 2; ip route add default dev lo
+                \(waitForDump) sleep 1.2; kill -STOP $P; ip route del default; sleep 2
+                ip route add default via 192.0.2.254
                 kill -CONT $P; ip addr add 10.9.8.7/32 dev lo; sleep 0.6; kill -TERM $P; wait $P
                 \(netflags) timeline --json \(folder.path) default
                 """)

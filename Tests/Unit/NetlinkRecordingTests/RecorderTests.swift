@@ -250,7 +250,7 @@ struct RecorderTests {
             var recorder = try Recorder()
             _ = try recorder.takeSnapshot()
             var wait = RecordingWait(RecordingStop())
-            try ShellCommand.check("ip link set lo up")
+            try ShellCommand.check("ip link set lo down")
             recorder.lastLook = .now - .seconds(5)
             var writer = try RecordingWriter(path: file.path)
             #expect(try !recorder.recordEvents(into: &writer, &wait))

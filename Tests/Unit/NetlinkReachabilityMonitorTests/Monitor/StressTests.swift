@@ -36,7 +36,7 @@ struct StressTests {
         let cancelled = Atomic<Int>(-1)
         let sinks = (0..<rounds).map { round in
             ObservationSink<ReachabilityFlags>(
-                [NetworkQuery.flags(of: .defaultPath).observed],
+                [NetworkQuery.flags(of: .defaultPath).query],
                 .handler(
                     { _, _ in
                         if cancelled.load(ordering: .sequentiallyConsistent) == round {

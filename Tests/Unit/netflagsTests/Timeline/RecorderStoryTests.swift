@@ -143,7 +143,7 @@ private final class RecorderStory {
     /// Makes the target reachable and unreachable by turns, and waits until that was seen and recorded.
     func change(_ count: Int) throws {
         for _ in 0..<count {
-            try host.ip("route \(rows.count % 2 == 1 ? "add" : "del") 198.51.100.0/24 dev lo")
+            try host.ip("route \(rows.count % 2 == 1 ? "add" : "del") local 198.51.100.0/24 dev lo")
             rows.append(try first())
             try waitForRecorder()
         }
