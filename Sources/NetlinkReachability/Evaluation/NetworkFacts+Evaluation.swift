@@ -19,8 +19,8 @@ extension NetworkFacts {
     ///
     /// - Parameters:
     ///   - count: The number of items.
-    ///   - isOutdated: Whether the network has changed since this was last called. All that is known is dropped then, so
-    ///     that no value mixes answers of before and of after a change, unless the network changes again and again.
+    ///   - isOutdated: Whether the network has changed since this was last called. All that is known is dropped then,
+    ///     so that no value mixes answers of before and of after a change, unless the network changes again and again.
     ///   - evaluate: Evaluates an item: a function of what is known alone, which is called again where something was
     ///     missing.
     ///   - take: Takes the value of an item, and what it depends on; within a round in the order of the items.

@@ -7,7 +7,7 @@ import RoutingModel
 import Testing
 
 /// Names, several addresses, sources and errors: from a target to its evaluation.
-struct EvaluationBatchTests {
+struct TargetTests {
     private static let first = IPAddress(198, 51, 100, 1)
     private static let second = IPAddress(198, 51, 100, 2)
     private static let third = IPAddress(v6High: 0x2001_0db8 << 32, low: 3)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Random networks: what has to hold in all of them.
-struct EvaluationBatchPropertyTests {
+struct TargetPropertyTests {
     /// A network and a target in it, the same for the same seed.
     private struct World {
         private var generator: SeededGenerator

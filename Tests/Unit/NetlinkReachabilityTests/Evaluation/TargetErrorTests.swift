@@ -7,7 +7,7 @@ import RoutingModel
 import Testing
 
 /// A query that could not be answered is an error, never "not reachable".
-struct EvaluationBatchErrorTests {
+struct TargetErrorTests {
     private static let error = ReachabilityError(
         operation: "ask for a route",
         number: ENOBUFS,

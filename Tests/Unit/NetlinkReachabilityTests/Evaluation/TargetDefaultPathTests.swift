@@ -6,7 +6,7 @@ import RoutingModel
 import Testing
 
 /// How the two halves of the IPv4 address space, and IPv6, become one default path.
-struct EvaluationBatchDefaultPathTests {
+struct TargetDefaultPathTests {
     private typealias Answers = [IPAddress: [ScriptedRouting.Answer]]
 
     private static let routed = ScriptedRouting.Answer.route(.via(2, gateway: gateway))

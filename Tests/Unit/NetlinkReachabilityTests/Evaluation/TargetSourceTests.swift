@@ -6,7 +6,7 @@ import RoutingModel
 import Testing
 
 /// A socket that is bound to a local address.
-struct EvaluationBatchSourceTests {
+struct TargetSourceTests {
     private static let local = IPAddress(192, 0, 2, 2)
     private static let remoteV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 7)
     private static let localV6 = IPAddress(v6High: 0x2001_0db8 << 32, low: 2)
