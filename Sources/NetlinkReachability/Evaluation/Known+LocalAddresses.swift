@@ -16,7 +16,14 @@ struct BoundInterface {
     let index: UInt32
     /// The name as the caller gave it, which can be an alternative one.
     let name: String
-    let isLoopback: Bool
+    /// Whether packets to loopback addresses leave through it: those of the loopback interface, and of one with
+    /// `route_localnet`.
+    let takesLoopback: Bool
+
+    fileprivate init(_ index: UInt32, _ name: String, _ link: Link?) {
+        (self.index, self.name) = (index, name)
+        takesLoopback = link?.flags.contains(.loopback) == true || link?.settings.routesLoopback == true
+    }
 }
 
 extension Known {
@@ -29,12 +36,10 @@ extension Known {
     ) throws(Interruption) -> BoundInterface? {
         if let name = reference.name, let index = try host.indices.get(name) {
             // Only the loopback addresses need to know.
-            let link = destination.isLoopback ? try link(index) : nil
-            let isLoopback = link?.flags.contains(.loopback) == true
-            return BoundInterface(index: index, name: name, isLoopback: isLoopback)
+            return BoundInterface(index, name, destination.isLoopback ? try link(index) : nil)
         }
         guard let index = reference.index, let link = try link(index) else { return nil }
-        return BoundInterface(index: index, name: link.name, isLoopback: link.flags.contains(.loopback))
+        return BoundInterface(index, link.name, link)
     }
 
     /// The interface with an index; `nil` when there is none.

@@ -113,7 +113,7 @@ extension Known {
             let found = try value(of: resolution)
             // If the name has no addresses, the default path is evaluated: if that needs a connection first, the name
             // may resolve afterwards.
-            let addresses = if case .addresses(let all) = found { all } else { [IPAddress.anyV4] }
+            let addresses = if case .addresses = found { found.destinations } else { [IPAddress.anyV4] }
             var packets = packets(to: addresses.flatMap(Candidate.candidates), from: local, options, detail)
             packets.reason = found.failure(of: name) ?? packets.reason
             return packets

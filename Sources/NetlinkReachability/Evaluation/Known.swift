@@ -136,9 +136,9 @@ extension Known {
     }
 
     /// Begins the evaluation of an item that has read something in earlier rounds.
-    mutating func begin(_ reading: Reading) {
-        self.reading = reading
-        resolution = nil
+    mutating func begin(_ reading: inout Reading) {
+        swap(&self.reading, &reading)
+        if resolution != nil { resolution = nil }
         resume()
     }
 

@@ -40,24 +40,25 @@ extension NetworkFacts {
             var waiting: [(item: Int, reading: Known.Reading)] = batch.map { ($0, Known.Reading()) }
             var fault: ReachabilityError?
             var changes = 0
-            while !waiting.isEmpty {
+            while true {
                 var left = 0
                 for place in waiting.indices {
                     let item = waiting[place].item
-                    known.begin(waiting[place].reading)
+                    known.begin(&waiting[place].reading)
                     let result = known.attempt { (known) throws(Interruption) in try evaluate(item, &known) }
+                    swap(&known.reading, &waiting[place].reading)
                     if let result = result ?? fault.map(Result.failure) {
-                        let reading = known.reading
-                        try take(item, result) { known.dependencies(of: reading) }
+                        try take(item, result) { known.dependencies(of: waiting[place].reading) }
                     } else {
-                        waiting[left] = (item, known.reading)
+                        if left != place { waiting.swapAt(left, place) }
                         left += 1
                     }
                 }
+                guard left > 0 else { break }
                 waiting.removeSubrange(left...)
                 if known.round > Self.roundLimit { fault = .endlessEvaluation(known.missing) }
                 if !known.ask(self) { fault = fault ?? .endlessEvaluation([]) }
-                if changes < Self.changeLimit, !waiting.isEmpty, isOutdated() {
+                if changes < Self.changeLimit, isOutdated() {
                     changes += 1
                     known = Known()
                     for place in waiting.indices { waiting[place].reading = Known.Reading() }

@@ -33,8 +33,6 @@ package struct Candidate: Hashable, Sendable {
     }
 
     /// The candidates of an address, which are those of the default path for the zero addresses.
-    ///
-    /// A resolver can return a zero address too: many hosts files map names to 0.0.0.0.
     package static func candidates(for address: IPAddress) -> [Candidate] {
         let address = address.unmapped
         guard address.isUnspecified else { return [.address(address)] }
@@ -172,8 +170,9 @@ extension Packet {
             }
             query.outputInterface = found.index
             boundInterface = found.name
-            // The packets of a socket that is bound to another interface than the loopback never arrive.
-            if candidate.destination.isLoopback, !found.isLoopback {
+            // The packets of a socket that is bound to another interface than the loopback never arrive, unless there
+            // are such addresses behind it.
+            if candidate.destination.isLoopback, !found.takesLoopback {
                 return .unreachable(ReachabilityReason(.noRouteOutOfInterface, found.name), query)
             }
             end?.interfaceIndex = found.index

@@ -33,8 +33,8 @@ struct MonitorLoop: ~Copyable {
     private var listeners: [MonitorState.ID: EventListener] = [:]
     /// The observations whose handlers may have to be called; its memory is used again.
     private var changed: [any Observation] = []
-    /// Counts the notifications that can concern an observation.
-    private var changes = 0
+    /// Counts the notifications that were read, and those that can concern an observation.
+    private var (notifications, changes) = (0, 0)
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
@@ -146,9 +146,14 @@ struct MonitorLoop: ~Copyable {
         let now = clock.now
         do {
             for _ in 0..<Self.readLimit {
-                switch try feed.read({ if state.note($0, at: now) { changes += 1 } }) {
+                let reading = try feed.read { change in
+                    notifications += 1
+                    if state.note(change, at: now) { changes += 1 }
+                }
+                switch reading {
                 case .changes: continue
                 case .overrun:
+                    notifications += 1
                     changes += 1
                     state.noteOverrun(at: now)
                     announce(.notificationsLost)
@@ -236,11 +241,13 @@ struct MonitorLoop: ~Copyable {
         let now = clock.now
         // The observations that are not yet evaluated.
         var items = ids.compactMap { id in observations[id].map { (id: id, observation: Optional($0)) } }
+        // What an observation depends on is not known before its first evaluation: each notification can concern it.
+        let isFirst = items.contains { state.records[$0.id]?.all.isEmpty ?? true }
         // An evaluation is several queries, and the kernel notifies of what changes in between.
         func isOutdated() -> Bool {
-            let known = changes
+            let known = (read: notifications, concerning: changes)
             _ = readFeed()
-            return changes != known
+            return isFirst ? notifications != known.read : changes != known.concerning
         }
         do throws(LateSource) {
             try monitor.facts.evaluate(items.count, isOutdated: isOutdated) {

@@ -99,7 +99,7 @@ extension NetworkSource {
         case .address(let address): addresses = [address]
         case .defaultPath: addresses = [.anyV4]
         case .pair(let local, let remote): (addresses, options.sourceAddress) = ([remote], local)
-        case .host: addresses = if case .addresses(let found) = resolution { found } else { [] }
+        case .host: addresses = resolution.destinations
         }
         return try ordered(addresses, options: options, interleaved: interleaved, policy: policy)
     }

@@ -85,6 +85,18 @@ public enum HostResolution: Hashable, Sendable {
 }
 
 extension HostResolution {
+    /// Where sockets go that connect to the addresses of the name; none if it has no addresses.
+    ///
+    /// Hosts files and filters of name servers map names to 0.0.0.0 or `::`. connect(2) takes these as the loopback
+    /// address. Only a caller who writes the zero address means the default path.
+    package var destinations: [IPAddress] {
+        guard case .addresses(let addresses) = self else { return [] }
+        return addresses.map { address in
+            guard address.unmapped.isUnspecified else { return address }
+            return address.unmapped.family == .v4 ? .loopbackV4 : .loopbackV6
+        }
+    }
+
     /// Why a name has no addresses; `nil` where it has some.
     package func failure(of name: String) -> ReachabilityReason? {
         switch self {

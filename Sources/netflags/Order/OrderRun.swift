@@ -15,10 +15,13 @@ struct OrderRun {
         var addresses: [IPAddress] = []
         var owners: [IPAddress: String] = [:]
         var others: [OrderLine] = []
-        for (text, answer) in zip(targets.map(\.text), resolutions(of: targets)) {
+        for (entry, answer) in zip(targets, resolutions(of: targets)) {
+            let text = entry.text
+            var given: [IPAddress]?
+            if case .success(.address(let address)) = entry.target.map(\.kind) { given = [address] }
             switch answer {
             case .success(let found):
-                for address in found.addresses where owners[address] == nil {
+                for address in given ?? found.destinations where owners[address] == nil {
                     owners[address] = text
                     addresses.append(address)
                 }
@@ -77,13 +80,9 @@ struct OrderRun {
 }
 
 extension HostResolution {
-    fileprivate var addresses: [IPAddress] {
-        if case .addresses(let addresses) = self { addresses } else { [] }
-    }
-
     /// Why a target has no address of the families that the options have; `nil` where it has one.
     fileprivate func reason(_ name: String, _ options: ReachabilityOptions) -> ReachabilityReason? {
-        let isAdmitted = addresses.contains {
+        let isAdmitted = destinations.contains {
             options.families.contains($0.unmapped.family == .v4 ? .v4 : .v6)
         }
         guard !isAdmitted else { return nil }

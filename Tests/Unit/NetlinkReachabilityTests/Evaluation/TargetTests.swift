@@ -79,14 +79,21 @@ struct TargetTests {
         #expect(network.queries.map(\.destination) == [Self.first])
     }
 
-    /// Many hosts files make names answer with 0.0.0.0.
-    @Test func `a zero address of a name is the default path`() throws {
+    /// Hosts files and filters of name servers make names answer with it; it was the default path.
+    @Test(arguments: [
+        (IPAddress.anyV4, IPAddress.loopbackV4), (address("::"), .loopbackV6),
+        (address("::ffff:0.0.0.0"), .loopbackV4),
+    ])
+    func `a zero address of a name is the loopback address, as for connect(2)`(
+        zero: IPAddress, loopback: IPAddress
+    ) throws {
+        let local = Route(
+            destination: IPPrefix(loopback, length: loopback.family.bitWidth) ?? .allV4, type: .local,
+            nexthops: [Nexthop(interfaceIndex: 1)])
         let (handle, network, _) = try handle(
-            [lowerProbe: [.route(.via(2, gateway: gateway))]],
-            resolving: .addresses([.anyV4])
-        )
-        #expect(try handle.blockingFlags() == .reachable)
-        #expect(network.queries.map(\.destination) == [lowerProbe, upperProbe, probeV6])
+            [loopback: [.route(local)]], resolving: .addresses([zero]))
+        #expect(try handle.blockingFlags() == [.reachable, .isLocalAddress, .isDirect])
+        #expect(network.queries.map(\.destination) == [loopback])
     }
 
     // MARK: Names without addresses
