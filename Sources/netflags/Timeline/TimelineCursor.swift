@@ -162,3 +162,15 @@ struct TimelineNews {
         boot = interval.boot ?? interval.nextBoot ?? boot
     }
 }
+
+extension Timeline.Lane {
+    /// Finds the intervals that have ended since a position, and moves that past them.
+    ///
+    /// The last one is left where it can go on.
+    func ended(since position: inout TimelinePosition?) -> [Timeline.Interval] {
+        var news = TimelineNews(since: position, boots: boots)
+        let found = (isOver ? intervals : intervals.dropLast()).flatMap { news.take($0) } + news.finish()
+        position = news.position ?? position
+        return found
+    }
+}

@@ -5,66 +5,105 @@ import NetlinkRecording
 /// The counters of each target, and of the recording, over all readings of it.
 typealias TimelineTotals = CursorFile<TimelineTotal>
 
-/// The times and losses of a lane up to an instant, which later readings continue.
+/// The times and losses of a lane, which later readings continue.
 ///
-/// Each reading adds what comes after that instant, so that no counter goes back where the oldest file of a recording
-/// is deleted. In a file these are the words of a ``TimelinePosition``, then the microseconds in which packets could
-/// not leave, those that are not recorded, the number of losses, whether one goes on (0 or 1), and the begin of the
-/// last one and the end of the last one that has ended, in microseconds since 1970 or `-`.
+/// A span counts for good once it has ended, as it is a row of a ledger then: so no counter goes back where the oldest
+/// file of a recording is deleted. The one that goes on is counted anew by each reading, as the time after the last
+/// entry is not recorded where the recorder is killed or stalls. In a file these are the words of a
+/// ``TimelinePosition``, then the ``Sums`` of the spans that have ended, and the three counters as they were printed.
 struct TimelineTotal: CursorLine {
-    static var head: String { "netflags-timeline-totals 1" }
-    static var wordCount: Int { TimelinePosition.wordCount + 6 }
+    /// The sums of spans.
+    ///
+    /// In a file these are the microseconds in which packets could not leave, those that are not recorded, the number
+    /// of losses, whether one goes on (0 or 1), and the begin of the last one and the end of the last one that has
+    /// ended, in microseconds since 1970 or `-`.
+    struct Sums: Hashable {
+        static let wordCount = 6
 
-    /// Up to when the times are counted; `nil` before the first.
+        /// The time in which packets could not leave, in microseconds.
+        fileprivate(set) var unreachable: Int64 = 0
+        /// The time that is not recorded, in microseconds.
+        fileprivate(set) var unrecorded: Int64 = 0
+        /// How often packets could not leave any more; a loss that is not recorded for a time counts again.
+        fileprivate(set) var losses: Int64 = 0
+        private var isLost = false
+        private(set) var lossStart: Int64?
+        private(set) var lossEnd: Int64?
+
+        fileprivate init() {}
+
+        fileprivate init?(_ numbers: some Sequence<Int64?>) {
+            let numbers = Array(numbers)
+            guard let unreachable = numbers[0], let unrecorded = numbers[1], let losses = numbers[2] else {
+                return nil
+            }
+            (self.unreachable, self.unrecorded, self.losses) = (unreachable, unrecorded, losses)
+            (isLost, lossStart, lossEnd) = (numbers[3] == 1, numbers[4], numbers[5])
+        }
+
+        fileprivate var words: [String] {
+            counters.map { "\($0)" } + [isLost ? "1" : "0"]
+                + [lossStart, lossEnd].map { $0.map(String.init) ?? "-" }
+        }
+
+        /// What never decreases.
+        var counters: [Int64] { [unreachable, unrecorded, losses] }
+
+        fileprivate mutating func add(_ interval: Timeline.Interval) {
+            let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
+            if interval.state == .unrecorded { unrecorded += end - start }
+            let isLoss = interval.isReachable == false
+            if isLoss { unreachable += end - start }
+            if isLoss, !isLost { (losses, lossStart) = (losses + 1, start) }
+            if !isLoss, isLost { lossEnd = start }
+            isLost = isLoss
+        }
+
+        /// Raises the counters that are lower.
+        fileprivate mutating func raise(to counters: [Int64]) {
+            unreachable = max(unreachable, counters[0])
+            unrecorded = max(unrecorded, counters[1])
+            losses = max(losses, counters[2])
+        }
+    }
+
+    static var head: String { "netflags-timeline-totals 2" }
+    static var wordCount: Int { TimelinePosition.wordCount + Sums.wordCount + 3 }
+
+    /// The end of the last span that counts for good; `nil` before the first.
     private var position: TimelinePosition?
-    /// The time in which packets could not leave, in microseconds.
-    private(set) var unreachable: Int64 = 0
-    /// The time that is not recorded, in microseconds.
-    private(set) var unrecorded: Int64 = 0
-    /// How often packets could not leave any more; a loss that is not recorded for a time counts again.
-    private(set) var losses: Int64 = 0
-    private var isLost = false
-    private(set) var lossStart: Int64?
-    private(set) var lossEnd: Int64?
+    /// Those of the spans up to there.
+    private var ended = Sums()
+    /// Those that are printed, with the span that goes on.
+    ///
+    /// No counter is below what was printed before.
+    private(set) var sums = Sums()
 
     init() {}
 
     init?(words: [String]) {
         let numbers = words.dropFirst(TimelinePosition.wordCount).map { Int64($0) }
+        let printed = numbers.dropFirst(Sums.wordCount).compactMap(\.self)
         guard let position = TimelinePosition(words: Array(words.prefix(TimelinePosition.wordCount))),
-            let unreachable = numbers[0], let unrecorded = numbers[1], let losses = numbers[2],
+            let ended = Sums(numbers.prefix(Sums.wordCount)), printed.count == 3,
             numbers.allSatisfy({ ($0 ?? 0).magnitude < 1 << 60 })
         else { return nil }
-        self.position = position
-        (self.unreachable, self.unrecorded, self.losses) = (unreachable, unrecorded, losses)
-        (isLost, lossStart, lossEnd) = (numbers[3] == 1, numbers[4], numbers[5])
+        (self.position, self.ended, sums) = (position, ended, ended)
+        sums.raise(to: printed)
     }
 
     var words: [String] {
-        (position?.words ?? ["0", "0", "-"]) + [
-            "\(unreachable)", "\(unrecorded)", "\(losses)", isLost ? "1" : "0",
-        ]
-            + [lossStart, lossEnd].map { $0.map(String.init) ?? "-" }
+        (position?.words ?? ["0", "0", "-"]) + ended.words + sums.counters.map { "\($0)" }
     }
 
-    /// Adds what a lane has after the instant.
+    /// Adds what a lane has after the position.
     mutating func add(_ lane: Timeline.Lane) {
-        guard let last = lane.intervals.last else { return }
-        let known = position.flatMap { $0.time(among: lane.boots) } ?? .min
-        for interval in lane.intervals where interval.end.microsecondsSince1970 > known {
-            let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
-            let time = end - max(start, known)
-            if interval.state == .unrecorded { unrecorded += time }
-            let isLoss = interval.isReachable == false
-            if isLoss { unreachable += time }
-            if isLoss, !isLost { (losses, lossStart) = (losses + 1, max(start, known)) }
-            if !isLoss, isLost { lossEnd = max(start, known) }
-            isLost = isLoss
-        }
-        if last.end.microsecondsSince1970 > known {
-            let boots = lane.intervals.reversed().lazy.compactMap { $0.boot ?? $0.nextBoot }
-            position = TimelinePosition(last.end, of: boots.first)
-        }
+        for interval in lane.ended(since: &position) { ended.add(interval) }
+        var news = TimelineNews(since: position, boots: lane.boots)
+        let printed = sums.counters
+        sums = ended
+        for interval in lane.intervals.flatMap({ news.take($0) }) + news.finish() { sums.add(interval) }
+        sums.raise(to: printed)
     }
 }
 
@@ -86,7 +125,7 @@ extension TimelineTotals {
         var metrics = MetricsText()
         var targets: Set<String> = []
         for target in timeline.lanes.map(\.target) where targets.insert(target).inserted {
-            let (total, labels) = (lines[target] ?? TimelineTotal(), [("target", target)])
+            let (total, labels) = ((lines[target] ?? TimelineTotal()).sums, [("target", target)])
             metrics.add(
                 "netflags_unreachable_seconds_total", "The recorded time in which packets could not leave.",
                 labels, MetricsText.seconds(total.unreachable), .counter)
@@ -111,7 +150,7 @@ extension TimelineTotals {
             timeline.lastEntry.map { MetricsText.seconds($0.microsecondsSince1970) })
         metrics.add(
             "netflags_recording_gap_seconds_total", "The time that is not recorded, once it is over.", [],
-            MetricsText.seconds(lines[Self.recording]?.unrecorded ?? 0), .counter)
+            MetricsText.seconds(lines[Self.recording]?.sums.unrecorded ?? 0), .counter)
         metrics.write(to: &buffer)
     }
 }

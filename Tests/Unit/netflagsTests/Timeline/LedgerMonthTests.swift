@@ -52,7 +52,7 @@ struct LedgerMonthTests {
             \(spans.dropFirst(first).prefix(3))
             """)
         // The time that is not known is no loss.
-        let totals = try #require(try TimelineTotals(file: totalsFile.path).lines[LedgerMonth.target])
+        let totals = try #require(try TimelineTotals(file: totalsFile.path).lines[LedgerMonth.target]).sums
         let lost = spans.filter { $0.state == .unreachable }
         let edges = Int64(spans.count) * Self.delay
         #expect(totals.losses == lost.count)

@@ -149,11 +149,7 @@ struct TimelineCursorTests {
 extension TimelineCursor {
     /// Returns the intervals of a lane that have ended since the last one, and moves past them.
     mutating func advance(over lane: Timeline.Lane) -> [Timeline.Interval] {
-        var news = TimelineNews(since: lines[lane.target], boots: lane.boots)
-        let ended = lane.isOver ? lane.intervals[...] : lane.intervals.dropLast()
-        let found = ended.flatMap { news.take($0) } + news.finish()
-        if let position = news.position { lines[lane.target] = position }
-        return found
+        lane.ended(since: &lines[lane.target])
     }
 }
 
