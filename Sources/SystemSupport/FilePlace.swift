@@ -64,11 +64,13 @@ package final class FilePlace {
 
     /// Opens the file for writing, empty; a new one with the mode 0600.
     ///
-    /// - Returns: The descriptor.
+    /// - Returns: The descriptor, and whether the file is a new one.
     /// - Throws: The errno; EPERM for a file of another user, or with a second name, where others can put it.
-    package func openEmptied() throws(SystemCallError) -> Int32 {
+    package func openEmptied() throws(SystemCallError) -> (descriptor: Int32, isNew: Bool) {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (isOpenFile ? 0 : O_NOFOLLOW)
-        let descriptor = openat(folder, name, flags, 0o600)
+        var descriptor = openat(folder, name, flags | O_EXCL, 0o600)
+        let isNew = descriptor >= 0
+        if !isNew, errno == EEXIST { descriptor = openat(folder, name, flags, 0o600) }
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             throw SystemCallError(operation: "create \(name)", number: errno)
@@ -80,7 +82,16 @@ package final class FilePlace {
             close(descriptor)
             throw SystemCallError(operation: "empty \(name)", number: number)
         }
-        return descriptor
+        return (descriptor, isNew)
+    }
+
+    /// Removes the name of an open file, unless another file has it by now.
+    package func remove(_ descriptor: Int32) {
+        var (file, named) = (stat(), stat())
+        guard fstat(descriptor, &file) == 0, fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
+            (file.st_dev, file.st_ino) == (named.st_dev, named.st_ino)
+        else { return }
+        unlinkat(folder, name, 0)
     }
 
     /// O_PATH of `fcntl.h`, which the Glibc module does not import.

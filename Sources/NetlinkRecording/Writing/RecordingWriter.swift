@@ -6,18 +6,23 @@ internal import SystemSupport
 /// Writes a recording: an rtmon stream with this package's annotations.
 ///
 /// After a failed write the file ends with its last whole message; a pipe cannot be truncated, and the error says so.
-/// After an error each further call throws it again.
+/// After an error each further call throws it again. A new file into which no message was written is removed.
 package struct RecordingWriter: ~Copyable {
     private let path: String
     let descriptor: Int32
     private let isOwned: Bool
     package private(set) var byteCount: UInt64 = 0
     private var error: RecordingError?
+    /// Where the file is, while it is a new one without a message; `nil` otherwise.
+    private var newPlace: FilePlace?
 
     /// Creates a file or truncates an existing one, as rtmon does, in the place that ``FilePlace`` finds.
     package init(path: String) throws(RecordingError) {
         do throws(SystemCallError) {
-            descriptor = try FilePlace(path, followsLast: true).openEmptied()
+            let place = try FilePlace(path, followsLast: true)
+            let isNew: Bool
+            (descriptor, isNew) = try place.openEmptied()
+            newPlace = isNew ? place : nil
         } catch {
             throw RecordingError(path: path, offset: 0, reason: .uncreatable(error.number))
         }
@@ -42,6 +47,7 @@ package struct RecordingWriter: ~Copyable {
     }
 
     deinit {
+        newPlace?.remove(descriptor)
         if isOwned { WriterLock.end(closing: descriptor) }
     }
 
@@ -69,6 +75,7 @@ extension RecordingWriter: RecordingOutput {
         if let error { throw error }
         let (count, reason) = messages.write(to: descriptor)
         byteCount += UInt64(count)
+        if count > 0 { newPlace = nil }
         guard let reason else { return }
         let error = RecordingError(path: path, offset: byteCount, reason: reason)
         self.error = error

@@ -30,7 +30,7 @@ final class FilePlaceTests {
     /// - Returns: The errno, or 0.
     private func write(_ path: String) -> Int32 {
         do throws(SystemCallError) {
-            let descriptor = try FilePlace("\(folder)/\(path)", followsLast: true).openEmptied()
+            let descriptor = try FilePlace("\(folder)/\(path)", followsLast: true).openEmptied().descriptor
             defer { close(descriptor) }
             return Glibc.write(descriptor, "new\n", 4) == 4 ? 0 : errno
         } catch {
@@ -114,7 +114,7 @@ final class FilePlaceTests {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
-        let descriptor = try FilePlace("/dev/fd/\(ends[1])", followsLast: true).openEmptied()
+        let descriptor = try FilePlace("/dev/fd/\(ends[1])", followsLast: true).openEmptied().descriptor
         #expect(Glibc.write(descriptor, "x", 1) == 1)
         close(descriptor)
         var byte: UInt8 = 0

@@ -72,6 +72,25 @@ struct RecordingCommandLineTests {
         }
     }
 
+    @Test(
+        .enabled(
+            if: dlsym(nil, "__tsan_init") == nil,
+            "the thread sanitizer keeps its memory in files, which the limit of this test cuts"
+        )
+    )
+    func `a new file whose first write fails is removed, and one that was there stays`() throws {
+        let file = try TemporaryFile()
+        let new = "\(file.path).new"
+        for path in [new, file.path] {
+            let (status, output) = ShellCommand.run("bash -c 'ulimit -f 0; \(netflags) record \(path)'")
+            #expect(status == 2)
+            #expect(output.contains(String(cString: strerror(EFBIG))), "\(output)")
+        }
+        #expect(access(new, F_OK) != 0 && errno == ENOENT)
+        #expect(access(file.path, F_OK) == 0)
+        unlink(new)
+    }
+
     @Test(arguments: [("/nonexistent/file", 2), ("/dev/full", 2), ("--duration=-1 /dev/null", 64), ("", 64)])
     func `a failed recording ends with its status and one sentence`(arguments: String, expected: Int32) {
         let (status, output) = ShellCommand.run("\(netflags) record \(arguments)")
