@@ -83,7 +83,7 @@ package enum KernelSetting {
 ///
 /// - Returns: Whether the folder can be read; if not, `errno` has the reason.
 package func forEachEntry(of folder: String, _ body: (Int32, UnsafePointer<CChar>) -> Bool) -> Bool {
-    guard let stream = opendir(folder) else { return false }
+    guard let stream = opendir(folder.fileName) else { return false }
     defer { closedir(stream) }
     var goesOn = true
     while goesOn, let entry = readdir(stream) {

@@ -31,7 +31,7 @@ package final class FilePlace {
         var number: Int32?
         let isComplete = PathWalk.walk(to: try Self.absolute(path), from: root) { folder, name, isLast in
             last = isLast ? (folder, name) : nil
-            guard let entry = Descriptor(openat(folder.number, name, Self.place)) else {
+            guard let entry = Descriptor(openat(folder.number, name.fileName, Self.place)) else {
                 number = errno
                 return .end
             }
@@ -68,9 +68,9 @@ package final class FilePlace {
     /// - Throws: The errno; EPERM for a file of another user, or with a second name, where others can put it.
     package func openEmptied() throws(SystemCallError) -> (descriptor: Int32, isNew: Bool) {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (isOpenFile ? 0 : O_NOFOLLOW)
-        var descriptor = openat(folder, name, flags | O_EXCL, 0o600)
+        var descriptor = openat(folder, name.fileName, flags | O_EXCL, 0o600)
         let isNew = descriptor >= 0
-        if !isNew, errno == EEXIST { descriptor = openat(folder, name, flags, 0o600) }
+        if !isNew, errno == EEXIST { descriptor = openat(folder, name.fileName, flags, 0o600) }
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             throw SystemCallError(operation: "create \(name)", number: errno)
@@ -100,12 +100,12 @@ package final class FilePlace {
     private static let place = pathOnly | O_NOFOLLOW | O_CLOEXEC
 
     private static func absolute(_ path: String) throws(SystemCallError) -> String {
-        guard !path.hasPrefix("/") else { return path }
+        guard !PathWalk.isAbsolute(path) else { return path }
         guard let folder = getcwd(nil, 0) else {
             throw SystemCallError(operation: "find the working directory", number: errno)
         }
         defer { free(folder) }
-        return "\(String(cString: folder))/\(path)"
+        return "\(String(fileName: folder))/\(path)"
     }
 
     // MARK: Whose a file is
@@ -200,15 +200,20 @@ package enum PathWalk {
             case .link(let destination):
                 links += 1
                 guard links <= linkLimit else { return false }
-                if destination.hasPrefix("/") { folders = [] }
+                if isAbsolute(destination) { folders = [] }
                 rest += names(of: destination).reversed()
             }
         }
         return true
     }
 
+    // By bytes: a `/` before a combining character is part of another Character.
     private static func names(of path: String) -> [Substring] {
-        path.split(separator: "/")
+        path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
+    }
+
+    fileprivate static func isAbsolute(_ path: String) -> Bool {
+        path.utf8.first == UInt8(ascii: "/")
     }
 
     /// The destination of a link.
@@ -221,9 +226,9 @@ package enum PathWalk {
         var destination = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = destination.withUnsafeMutableBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { text in
-                text.baseAddress.map { readlinkat(folder, name, $0, text.count) } ?? -1
+                text.baseAddress.map { readlinkat(folder, name.fileName, $0, text.count) } ?? -1
             }
         }
-        return count < 0 ? nil : String(decoding: destination[..<count], as: UTF8.self)
+        return count < 0 ? nil : String(fileName: destination[..<count])
     }
 }

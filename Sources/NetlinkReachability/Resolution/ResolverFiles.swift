@@ -85,7 +85,7 @@ final class ResolverFiles {
                 // The file or folder is gone, and its watch with it.
                 names[header.wd] = nil
             } else if header.mask & UInt32(IN_Q_OVERFLOW) != 0
-                || names[header.wd]?.contains(String(decoding: name, as: UTF8.self)) == true
+                || names[header.wd]?.contains(String(fileName: name)) == true
             {
                 // If the queue overflowed, any file can have changed.
                 isConcerned = true
@@ -123,13 +123,13 @@ extension ResolverFiles {
 
     /// Watches a file or a folder; `nil` where there is none, or none that can be read.
     private func add(_ path: String, _ events: Int32) -> Int32? {
-        let watch = inotify_add_watch(descriptor, path, UInt32(events))
+        let watch = inotify_add_watch(descriptor, path.fileName, UInt32(events))
         return watch >= 0 ? watch : nil
     }
 
     private static func identity(of path: String) -> Identity? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard stat(path.fileName, &status) == 0 else { return nil }
         return Identity(device: status.st_dev, inode: status.st_ino)
     }
 }

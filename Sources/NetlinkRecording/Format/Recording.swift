@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import SystemSupport
 
 /// What `netflags record` wrote: the routing state of a host, and how it changed.
 ///
@@ -33,6 +34,13 @@ public struct Recording: Hashable, Sendable {
     ///
     /// - Parameter path: The file or directory; nothing is opened yet.
     public init(path: String) {
+        self.init(fileName: String(fileName: Array(path.utf8)))
+    }
+
+    /// As ``init(path:)``, of a name that can have bytes that are not UTF-8.
+    ///
+    /// - Parameter path: The text of the name.
+    package init(fileName path: String) {
         (self.path, descriptor) = (path, nil)
     }
 

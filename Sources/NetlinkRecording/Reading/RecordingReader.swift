@@ -2,6 +2,7 @@
 
 internal import Glibc
 package import NetlinkRoute
+internal import SystemSupport
 
 /// Reads a recording: an rtmon stream or a packet capture of netlink.
 ///
@@ -27,7 +28,7 @@ package struct RecordingReader: ~Copyable {
     ///
     /// Opening a pipe waits for its writer.
     package init(path: String) throws(RecordingError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path.fileName, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw RecordingError(path: path, offset: 0, reason: .unreadable(errno))
         }

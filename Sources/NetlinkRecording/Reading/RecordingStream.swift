@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import SystemSupport
 
 /// Reads a recording that is a file, a pipe, or a directory of ``RecordingDirectory``, as one stream.
 ///
@@ -72,12 +73,12 @@ package struct RecordingStream: ~Copyable {
     private static func writer(_ path: String) -> WriterLock.State {
         // This would read from a pipe.
         guard fileType(path) == S_IFREG else { return WriterLock.State() }
-        return WriterLock.state(closing: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+        return WriterLock.state(closing: open(path.fileName, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
     }
 
     /// Opens a directory; `nil` for anything else.
     private static func directory(_ path: String) throws(RecordingError) -> RecordedDirectory? {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = open(path.fileName, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if descriptor < 0, errno == ENOTDIR { return nil }
         guard descriptor >= 0, let directory = RecordedDirectory(descriptor: descriptor) else {
             throw RecordingError(path: path, offset: 0, reason: .unreadable(errno))
@@ -193,7 +194,7 @@ package struct RecordingStream: ~Copyable {
     /// The bits of S_IFMT; 0 where there is no file.
     private static func fileType(_ path: String) -> mode_t {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
+        return stat(path.fileName, &status) == 0 ? status.st_mode & S_IFMT : 0
     }
 
     /// Finds where reading begins, with the clocks of the whole recording, and whether that ends outside of a dump.

@@ -116,8 +116,10 @@ package struct RecordingRotation: ~Copyable {
         } catch let cause {
             throw error(.uncreatable(cause.number))
         }
-        if mkdirat(place.folder, place.name, 0o700) != 0, errno != EEXIST { throw error(.uncreatable(errno)) }
-        directory = openat(place.folder, place.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+        if mkdirat(place.folder, place.name.fileName, 0o700) != 0, errno != EEXIST {
+            throw error(.uncreatable(errno))
+        }
+        directory = openat(place.folder, place.name.fileName, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         // A symbolic link is not a directory here.
         guard directory >= 0 else { throw error(.uncreatable(errno == ELOOP ? ENOTDIR : errno)) }
         guard flock(directory, LOCK_EX | LOCK_NB) == 0 else {

@@ -4,6 +4,7 @@ import ArgumentParser
 import CCommandLine
 import NetlinkPlanning
 import NetlinkRecording
+import SystemSupport
 
 /// The entry point of the process: parses the arguments and runs the command that they name.
 @main
@@ -11,7 +12,7 @@ enum CommandLineRunner {
     static func main() {
         Output.occupyClosedDescriptors()
         // Not CommandLine.arguments, which is empty where /proc is not mounted.
-        let arguments = (1..<max(1, ccl_argument_count())).map { String(cString: ccl_argument($0)) }
+        let arguments = (1..<max(1, ccl_argument_count())).map { String(fileName: ccl_argument($0)) }
         do {
             try run(arguments).exit()
         } catch {

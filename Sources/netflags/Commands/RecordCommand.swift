@@ -57,7 +57,7 @@ struct Record: NetflagsCommand {
                 "\"\(file)\" is \(meaning), and record takes the file to write: give another name, or ./\(file)"
             )
         }
-        if keep != nil, access(file, F_OK) == 0, !RecordingStream.isDirectory(file) {
+        if keep != nil, access(file.fileName, F_OK) == 0, !RecordingStream.isDirectory(file) {
             throw UsageError("\(file) is not a directory: give --keep one, or leave out --keep")
         }
         if keep != nil, file == "-" { throw UsageError("--keep needs a directory: give one instead of -") }

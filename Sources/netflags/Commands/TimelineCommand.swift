@@ -5,6 +5,7 @@ import Glibc
 import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
+import SystemSupport
 
 /// `netflags timeline`.
 struct TimelineCommand: TargetListCommand {
@@ -76,8 +77,8 @@ struct TimelineCommand: TargetListCommand {
         if case .instant(let from)? = from, case .instant(let to)? = to, from > to {
             throw UsageError("--from is after --to: give the earlier time first")
         }
-        let file = targets.first { recording != "-" && access($0, F_OK) == 0 }
-        if let file, access(recording, F_OK) != 0 {
+        let file = targets.first { recording != "-" && access($0.fileName, F_OK) == 0 }
+        if let file, access(recording.fileName, F_OK) != 0 {
             throw UsageError(
                 "the recording comes first, then the targets: netflags timeline \(file) \(recording)")
         }

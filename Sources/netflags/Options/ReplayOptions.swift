@@ -5,6 +5,7 @@ import Glibc
 import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
+import SystemSupport
 
 /// The options of commands that evaluate the live kernel, or a recording at an instant.
 struct ReplayOptions: ParsableArguments {
@@ -56,7 +57,7 @@ extension RecordedInstant {
         try Recording.checkOperand(operand)
         guard
             time?.isTimeOfDay != true || Recording.isStored(operand)
-                || operand != "-" && access(operand, F_OK) != 0
+                || operand != "-" && access(operand.fileName, F_OK) != 0
         else {
             throw UsageError(
                 "\(LineFile(operand).name) can be read only once: give \(option) the date, too, or a file")

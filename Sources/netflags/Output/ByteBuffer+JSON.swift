@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
+import SystemSupport
 
 /// A value that JSON writes without members: a string, a number, a truth value, null, or an array of them.
 protocol JSONConvertible {
@@ -132,12 +133,15 @@ extension String: JSONConvertible {
     func writeJSON(to json: inout ByteBuffer) {
         json.append(UInt8(ascii: "\""))
         var text = self
-        text.withUTF8 { utf8 in
+        let isPlain = text.withUTF8 { utf8 in
             // Without a branch for each byte, as most strings are plain.
             var special: UInt8 = 0
             for byte in utf8 { special |= byte.isPlain ? 0 : 1 }
-            if special == 0 { return json.append(bytes: utf8) }
-            var rest = utf8[...]
+            if special == 0 { json.append(bytes: utf8) }
+            return special == 0
+        }
+        if !isPlain {
+            var rest = Array(text.showingFileNameBytes.utf8)[...]
             while let byte = rest.popFirst() {
                 // A control character of U+0080 to U+009F has two bytes.
                 if byte == UInt8.controlLead, let next = rest.first, next < 0xA0 {
@@ -155,6 +159,8 @@ extension String: JSONConvertible {
 extension UInt8 {
     /// The first byte of U+0080 to U+00BF.
     fileprivate static let controlLead: UInt8 = 0xC2
+    /// The first byte of the characters that stand for bytes of file names.
+    fileprivate static let fileNameLead: UInt8 = 0xF4
 
     /// Whether a byte of a string needs no escape, and begins no character that does.
     ///
@@ -162,7 +168,7 @@ extension UInt8 {
     fileprivate var isPlain: Bool {
         // `&-` wraps bytes below a space to large numbers.
         (self &- 0x20 < 0x5F || self > 0x7F) && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
-            && self != Self.controlLead
+            && self != Self.controlLead && self != Self.fileNameLead
     }
 }
 
@@ -174,7 +180,7 @@ extension ByteBuffer {
         case UInt8(ascii: "\n"): append("\\n")
         case UInt8(ascii: "\r"): append("\\r")
         case UInt8(ascii: "\t"): append("\\t")
-        case _ where byte.isPlain || byte == UInt8.controlLead: append(byte)
+        case _ where byte.isPlain || byte > 0x7F: append(byte)
         default:
             append(byte < 0x10 ? "\\u000" : "\\u00")
             append(String(byte, radix: 16))

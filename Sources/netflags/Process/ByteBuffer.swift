@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CCommandLine
+import SystemSupport
 
 /// UTF-8 text that is being formatted.
 struct ByteBuffer: Hashable, Sendable {
@@ -34,7 +35,8 @@ struct ByteBuffer: Hashable, Sendable {
         append("\n")
     }
 
-    /// Appends text for people, with replacement characters for what a terminal would interpret.
+    /// Appends text for people, with replacement characters for what a terminal would interpret, and with escapes for
+    /// bytes of file names that are not UTF-8.
     ///
     /// - Returns: The number of columns.
     @discardableResult
@@ -49,7 +51,7 @@ struct ByteBuffer: Hashable, Sendable {
         }
         if isPlain { return text.utf8.count }
         var count = 0
-        for scalar in text.unicodeScalars {
+        for scalar in text.showingFileNameBytes.unicodeScalars {
             let shown = scalar.disturbsTerminal ? "\u{FFFD}" : scalar
             append(String(shown))
             count += shown.columns

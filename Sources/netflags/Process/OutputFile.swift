@@ -30,7 +30,7 @@ enum OutputFile {
         var (isOpen, isInPlace) = (true, false)
         defer {
             if isOpen { close(descriptor) }
-            if !isInPlace { unlinkat(place.folder, name, 0) }
+            if !isInPlace { unlinkat(place.folder, name.fileName, 0) }
         }
         try Output(descriptor: descriptor, name: path).write(&buffer)
         // After a power cut, the name stands for the old file or the new one. A file system without it is no error.
@@ -38,7 +38,7 @@ enum OutputFile {
         isOpen = false
         // Some file systems report a full disk only here.
         guard close(descriptor) == 0 || errno == EINTR,
-            renameat(place.folder, name, place.folder, place.name) == 0
+            renameat(place.folder, name.fileName, place.folder, place.name.fileName) == 0
         else { throw FileFailure("write \(path)", errno) }
         isInPlace = true
     }
@@ -48,7 +48,8 @@ enum OutputFile {
     /// No link is followed. Where other users can put something in the place of the file, it is this user's.
     static func read(_ path: String) throws(FileFailure) -> [UInt8]? {
         let place = try place(of: path, "read")
-        let descriptor = openat(place.folder, place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let descriptor = openat(
+            place.folder, place.name.fileName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }
         defer { if descriptor >= 0 { close(descriptor) } }
         var status = stat()
@@ -75,7 +76,7 @@ enum OutputFile {
             throw FileFailure("\(verb) \(path)", error.number)
         }
         var status = stat()
-        guard fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+        guard fstatat(place.folder, place.name.fileName, &status, AT_SYMLINK_NOFOLLOW) == 0,
             case let type = status.st_mode & S_IFMT, type != S_IFREG
         else { return place }
         let kind =
@@ -92,7 +93,7 @@ enum OutputFile {
         var descriptor: Int32 = -1
         repeat {
             name = "\(place.name).\(String(UInt32.random(in: .min ... .max), radix: 36))"
-            descriptor = openat(place.folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            descriptor = openat(place.folder, name.fileName, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else { throw FileFailure("write \(path)", errno) }
         return (descriptor, name)
@@ -102,7 +103,7 @@ enum OutputFile {
 extension FilePlace {
     /// Whether a file begins with a text; `true` for one that is empty, not there or not readable.
     fileprivate func begins(with text: String) -> Bool {
-        let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let descriptor = openat(folder, name.fileName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         let (bytes, _) = FileBytes.read(descriptor, upTo: text.utf8.count)

@@ -22,7 +22,7 @@ struct RecordingList {
             var status = stat()
             // A pipe would wait for a writer. What cannot be looked at is reported when it is read.
             let type = fstatat(folder, name, &status, 0) == 0 ? status.st_mode & S_IFMT : S_IFREG
-            let name = String(cString: name)
+            let name = String(fileName: name)
             guard !name.hasPrefix(".") else { return true }
             if type == S_IFREG || type == S_IFDIR {
                 names.append(name)

@@ -4,6 +4,7 @@ import Glibc
 import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
+import SystemSupport
 
 /// A recording at an instant.
 struct RecordedInstant: Hashable {
@@ -50,14 +51,16 @@ extension Recording {
     /// Whether an operand can be read twice: it is a file or a directory, and no pipe.
     static func isStored(_ operand: String) -> Bool {
         var status = stat()
-        return operand != "-" && stat(operand, &status) == 0
+        return operand != "-" && stat(operand.fileName, &status) == 0
             && [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
     /// Throws for a word that has another meaning, where there is no file of that name.
     static func checkOperand(_ operand: String) throws(UsageError) {
         let isLive = operand == "live"
-        guard isLive || TargetQuery.isRecordedTarget(operand), access(operand, F_OK) != 0 else { return }
+        guard isLive || TargetQuery.isRecordedTarget(operand), access(operand.fileName, F_OK) != 0 else {
+            return
+        }
         throw UsageError(
             isLive
                 ? "\"live\" is not a recording: make one with netflags record --events FILE; the running kernel is "
@@ -69,7 +72,7 @@ extension Recording {
     /// The recording that an option or argument names: a file, a directory, or `-` for standard input, which messages
     /// call "stdin".
     init(operand: String) {
-        self = operand == "-" ? .standardInput : Recording(path: operand)
+        self = operand == "-" ? .standardInput : Recording(fileName: operand)
     }
 }
 

@@ -137,7 +137,7 @@ struct LineFile {
     ) throws {
         let lines = "one \(statement) a line, such as \(example)"
         let advice = "give a file with \(lines); a recording goes to --replay"
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = path == "-" ? STDIN_FILENO : open(path.fileName, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw FileFailure(
                 "read \(path)", errno,

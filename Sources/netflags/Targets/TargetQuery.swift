@@ -5,6 +5,7 @@ import Glibc
 internal import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
+import SystemSupport
 
 /// The parsed command line of `check`, `watch` and `wait`.
 struct TargetQuery: Hashable {
@@ -52,7 +53,7 @@ struct TargetQuery: Hashable {
     /// The resolver can take seconds for such a name.
     static func note(on name: String) -> String? {
         let advice: String? =
-            if name.hasSuffix(".rtnl"), access(name, F_OK) == 0 {
+            if name.hasSuffix(".rtnl"), access(name.fileName, F_OK) == 0 {
                 "for the recording, write netflags --replay \(name) default"
             } else if name == "live" {
                 "the running kernel is asked without --replay"

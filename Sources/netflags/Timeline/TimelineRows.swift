@@ -3,6 +3,7 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRecording
+import SystemSupport
 
 /// The rows of `timeline --json`, which are written as the intervals of a timeline end: target by target.
 ///
@@ -169,10 +170,10 @@ final class WaitingText {
 
     private func store() {
         if descriptor < 0 {
-            let folders = [getenv("TMPDIR").map { String(cString: $0) }, "/var/tmp", "/tmp"].compactMap(
+            let folders = [getenv("TMPDIR").map { String(fileName: $0) }, "/var/tmp", "/tmp"].compactMap(
                 \.self)
             for folder in folders where descriptor < 0 {
-                descriptor = open(folder, Self.unnamed | O_RDWR | O_EXCL | O_CLOEXEC, 0o600)
+                descriptor = open(folder.fileName, Self.unnamed | O_RDWR | O_EXCL | O_CLOEXEC, 0o600)
             }
         }
         var count = 0

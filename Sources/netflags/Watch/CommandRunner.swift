@@ -61,7 +61,7 @@ final class CommandRunner: Sendable {
 
     /// Copies of texts, and the NULL at the end of a list in C.
     private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-        texts.map { strdup($0) } + [nil]
+        texts.map { strdup($0.fileName) } + [nil]
     }
 
     /// Copies of the variables of this process, which can have any bytes, without those that describe a line.

@@ -29,6 +29,11 @@ struct PathWalkTests {
         #expect(walk(to: path) == expected)
     }
 
+    @Test func `a combining character begins a name`() {
+        #expect(walk(to: "/etc/\u{301}/\u{301}x") == ["/etc", "/etc/\u{301}", "/etc/\u{301}/\u{301}x"])
+        #expect(walk(to: "/a/b", links: ["/a": "/\u{301}"]) == ["/a", "/\u{301}", "/\u{301}/b"])
+    }
+
     @Test func `a link continues at its destination, from the root or from its folder`() {
         let links = [
             "/etc/resolv.conf": "../run/now/stub.conf", "/run/now": "/run/second",
