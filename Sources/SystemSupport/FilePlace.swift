@@ -91,7 +91,7 @@ package final class FilePlace {
         guard fstat(descriptor, &file) == 0, fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
             (file.st_dev, file.st_ino) == (named.st_dev, named.st_ino)
         else { return }
-        unlinkat(folder, name, 0)
+        unlinkat(folder, name.fileName, 0)
     }
 
     /// O_PATH of `fcntl.h`, which the Glibc module does not import.
