@@ -88,7 +88,7 @@ package final class FilePlace {
     /// Removes the name of an open file, unless another file has it by now.
     package func remove(_ descriptor: Int32) {
         var (file, named) = (stat(), stat())
-        guard fstat(descriptor, &file) == 0, fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
+        guard fstat(descriptor, &file) == 0, fstatat(folder, name.fileName, &named, AT_SYMLINK_NOFOLLOW) == 0,
             (file.st_dev, file.st_ino) == (named.st_dev, named.st_ino)
         else { return }
         unlinkat(folder, name.fileName, 0)

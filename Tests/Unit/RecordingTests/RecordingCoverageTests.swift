@@ -57,7 +57,10 @@ struct RecordingCoverageTests {
         #expect(try reasons(bytes)?.hasPrefix("the recording holds no dump of the ") == true)
     }
 
-    @Test(arguments: [(UInt8(0x22), "holds no dump of the IPv4 routes"), (0x12, "IPv4 routes changed faster than they were recorded")])
+    @Test(arguments: [
+        (UInt8(0x22), "holds no dump of the IPv4 routes"),
+        (0x12, "IPv4 routes changed faster than they were recorded"),
+    ])
     func `a filtered or interrupted dump decides nothing`(flags: UInt8, reason: String) throws {
         let bytes = try dumps { message in
             if message[4] == 24, message[16] == 2 { message[6] = flags }
