@@ -91,8 +91,26 @@ extension Known {
             let dials = outer.evaluation.flags.contains(.connectionOnTraffic)
             return facts.traits.union(dials ? .isCarriedOnTraffic : .isNotCarried)
         case .failed(let error): throw .failed(error)
-        case .evaluated, .unknown, nil: return facts.traits
+        case .evaluated, .unknown: return facts.traits
+        case nil:
+            let lower = try boundCarrier(of: facts.link, packets.detail)
+            let isBlocked = lower.map { ReachabilityRules.blocker($0.traits) != nil } ?? false
+            return isBlocked ? facts.traits.union(.isNotCarried) : facts.traits
         }
+    }
+
+    /// The interface that the outer packets of a tunnel are bound to, if the kernel does not show where they go; `nil`
+    /// for another tunnel.
+    ///
+    /// A vxlan with `dev` and without a remote end has one.
+    mutating func boundCarrier(
+        of tunnel: Link,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> InterfaceFacts? {
+        guard let ends = tunnel.ends, ends.link != 0, ends.remote == nil,
+            try !leadsElsewhere(tunnel, than: ends)
+        else { return nil }
+        return try interfaces.facts(aboutInterface: ends.link, detail)
     }
 
     /// The traits of the interfaces of an answer, for packets that take it; those that are gone are left out.
@@ -161,6 +179,10 @@ extension Known {
         var packet = Packet(
             .address(remote), from: ends.local, options, packets.detail, boundTo: ends.link)
         (packet.isOuter, packet.packetMark) = (true, key.packetMark)
+        // `ip6_tnl_xmit_ctl` wants an address of this host; the tunnels over IPv4 select one.
+        if ends.local == nil, ["ip6tnl", "ip6gre", "ip6gretap", "ip6erspan"].contains(tunnel.kind) {
+            packet.refusal = ReachabilityReason(.notOwnAddress, "\(IPAddress.anyV6)")
+        }
         return (key, packet)
     }
 
@@ -236,7 +258,10 @@ extension Known {
         if case .noEndpoint? = try exit(of: facts.link, to: packets.destination) {
             return ReachabilityReason(.noEndpoint, facts.name, other: "\(packets.destination)")
         }
-        guard case .evaluated(let outer)? = try carrier(of: facts.link, packets) else { return nil }
+        guard case .evaluated(let outer)? = try carrier(of: facts.link, packets) else {
+            guard let lower = try boundCarrier(of: facts.link, packets.detail) else { return nil }
+            return ReachabilityRules.blocker(lower.traits).map { ReachabilityReason($0, lower.name) }
+        }
         return outer.evaluation.kind == .tunnelWaits
             ? outer.evaluation.outerReason : outer.evaluation.reason
     }

@@ -78,10 +78,7 @@ extension Known {
         if let best = carriers.map(\.carrier.flags.rank).max(), carriers.allSatisfy({ !$0.carrier.isExact }) {
             carriers.removeAll { $0.carrier.flags.rank < best }
         }
-        if carriers.isEmpty, let ends = facts.link.ends, ends.link != 0, ends.remote == nil,
-            try !leadsElsewhere(facts.link, than: ends),
-            let lower = try interfaces.facts(aboutInterface: ends.link, .full)
-        {
+        if carriers.isEmpty, let lower = try boundCarrier(of: facts.link, .full) {
             var carrier = TunnelCarrier(tunnel, .link)
             carrier.interface = NetworkInterface(lower)
             let blocker = ReachabilityRules.blocker(lower.traits)

@@ -61,6 +61,8 @@ struct Packet {
     /// The kernel looks up their route once, without a second lookup from the selected source address, and sends them
     /// out of an interface that is given even without a matching route.
     var isOuter = false
+    /// Why nothing sends the packet, whatever its route; `nil` for nothing.
+    var refusal: ReachabilityReason?
     /// The mark of the packets that a tunnel sends (``CarrierKey/packetMark``); `nil` if they have the one that they
     /// are routed by.
     var packetMark: UInt32?
@@ -161,6 +163,7 @@ extension Packet {
     /// (`ip6_dst_lookup_tail`).
     func route(_ known: inout Known) throws(Interruption) -> PacketRoute {
         var query = query
+        if let refusal { return .unreachable(refusal, query) }
         var end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
         if let end { known.note(address: end.address) }
         var boundInterface = boundInterface

@@ -35,7 +35,7 @@ package enum ReachabilityRules {
             ? judge(match.type, match.nexthops, of: candidate, traits: traits)
             : judge(match.type, match.nexthop, of: candidate, traits: traits)
         if match.type == .unicast, !judgement.flags.isEmpty,
-            isUnusable(packet.source ?? match.source, judgement, packet)
+            isUnusable(packet.source ?? match.source, judgement, of: candidate, packet)
         {
             (judgement.flags, judgement.kind) = ([], .unusableSource)
         }
@@ -85,12 +85,19 @@ package enum ReachabilityRules {
     /// Whether no answer can arrive at the source address of a packet.
     ///
     /// A router forwards no packet from a link-local or loopback address (RFC 4291, sections 2.5.3 and 2.5.6). IPv4
-    /// packets from 0.0.0.0 have no way back; hosts of containers translate those from 169.254.0.0/16.
-    private static func isUnusable(_ source: IPAddress?, _ judgement: Judgement, _ packet: RouteQuery) -> Bool
-    {
+    /// packets from 0.0.0.0 have no way back; hosts of containers translate those from 169.254.0.0/16. A default route
+    /// from there without a gateway is that of a host without DHCP: it looks for all addresses on the link by ARP.
+    private static func isUnusable(
+        _ source: IPAddress?,
+        _ judgement: Judgement,
+        of candidate: Candidate,
+        _ packet: RouteQuery
+    ) -> Bool {
         guard let source else { return false }
         switch packet.destination.family {
-        case .v4: return source.isUnspecified
+        case .v4:
+            return source.isUnspecified
+                || candidate.isDefaultPath && source.isLinkLocal && judgement.flags.contains(.isDirect)
         case .v6:
             guard judgement.nexthop?.gateway != nil, !packet.destination.isLinkLocal else { return false }
             return source.isLinkLocal || source.isLoopback

@@ -358,6 +358,41 @@ struct CarrierTests {
                 == "gre6 waits until its outer packets can leave: eth0 has no carrier")
     }
 
+    /// As of flannel and EVPN: the forwarding table or each packet has the remote end.
+    @Test
+    func `a tunnel that is bound to an interface waits for that one's carrier, also without a remote end`()
+        throws
+    {
+        try addWires()
+        tunnel(4, "vxlan4", to: "192.0.2.9", kind: "vxlan") { ($0.remote, $0.link) = (nil, 2) }
+        try route("0.0.0.0/0", 4)
+        #expect(try defaultReport().flags.contains(.reachable))
+        #expect(try !defaultReport().flags.contains(.connectionRequired))
+        cut(2, "eth0")
+        #expect(try defaultReport().flags.contains(.connectionRequired))
+        #expect(
+            try defaultReport().reason.description
+                == "vxlan4 waits until its outer packets can leave: eth0 has no carrier")
+    }
+
+    /// `ip6_tnl_xmit_ctl`: nothing leaves, and the carrier was one that can send.
+    @Test(arguments: ["ip6tnl", "ip6gre", "ip6gretap", "ip6erspan"])
+    func `an IPv6 tunnel without a local end sends nothing`(kind: String) throws {
+        try addWires()
+        try route("2001:db8::/32", 2)
+        let own = InterfaceAddress(interfaceIndex: 2, address: "2001:db8::1", prefixLength: 64)
+        network.routing.change { $0.snapshot.apply(.address(own)) }
+        tunnel(4, "tunnel4", to: "2001:db8::9", kind: kind)
+        try route("0.0.0.0/0", 4)
+        #expect(try defaultReport().flags.contains(.connectionRequired))
+        #expect(
+            try defaultReport().reason.description
+                == "tunnel4 waits until its outer packets can leave: "
+                + "the source :: is not an address of this host")
+        tunnel(4, "tunnel4", to: "2001:db8::9", kind: kind) { $0.local = "2001:db8::1" }
+        #expect(try !defaultReport().flags.contains(.connectionRequired))
+    }
+
     @Test func `evaluating a chain of tunnels that targets enter everywhere ends at a limit`() throws {
         try addWires()
         cut(2, "eth0")

@@ -37,6 +37,22 @@ struct RulesPacketTests {
         }
     }
 
+    /// Daemons add such a default route where DHCP does not answer.
+    ///
+    /// It was the default path.
+    @Test func `the default path does not lead from a link-local IPv4 address without a gateway`() {
+        let source = IPAddress(169, 254, 1, 2)
+        for candidate in Candidate.defaultPath(.v4) {
+            let alone = judge(.route(.via(2)), about: candidate, from: source, [.eth0])
+            #expect(alone.flags.isEmpty && alone.kind == .unusableSource)
+            // Hosts of containers translate it, and tunnels need no ARP.
+            let behind = judge(.route(.via(2, gateway: gateway)), about: candidate, from: source, [.eth0])
+            #expect(behind.flags == .reachable)
+            let tunnel = judge(.route(.via(4)), about: candidate, from: source, [.tunnel])
+            #expect(tunnel.flags.contains(.reachable))
+        }
+    }
+
     /// DHCP sends from 0.0.0.0.
     @Test func `groups and broadcast addresses are reachable from 0.0.0.0`() {
         for type in [RouteType.broadcast, .multicast] {
