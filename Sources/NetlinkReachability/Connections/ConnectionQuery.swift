@@ -30,9 +30,10 @@ final class ConnectionQuery: Query {
     private func ownPacket(withTrafficClass hasClass: Bool) -> Packet {
         var options = connection.options
         if !hasClass { options.typeOfService = 0 }
+        // A UDP socket that was connected while the host had no address selects one for each packet.
+        let local = connection.local.isUnspecified ? nil : connection.local
         var packet = Packet(
-            .address(connection.remote), from: connection.local, options, .reason,
-            boundTo: connection.interfaceIndex)
+            .address(connection.remote), from: local, options, .reason, boundTo: connection.interfaceIndex)
         packet.isConnected = true
         return packet
     }
@@ -203,7 +204,7 @@ extension Evaluation {
             return false
         }
         // Each of several nexthops has a source address, and the answer has one of them.
-        return nexthops.count > 1 || sourceAddress == nil
+        return nexthops.count > 1 || sourceAddress == nil || local.isUnspecified
             || sourceAddress?.withoutZone == local.withoutZone
     }
 

@@ -72,7 +72,7 @@ public struct NetworkConnection: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - transport: The protocol.
-    ///   - local: The address of this end.
+    ///   - local: The address of this end; 0.0.0.0 or :: of a UDP socket that was connected while the host had none.
     ///   - localPort: The port of this end, in host byte order.
     ///   - remote: The address of the other end.
     ///   - remotePort: The port of the other end, in host byte order.
@@ -80,7 +80,7 @@ public struct NetworkConnection: Hashable, Sendable {
     ///   - interfaceIndex: The index of the interface that the socket is bound to, 0 for none. `nil` for that of the
     ///     options or of a zone, which means the interface that has the name at each evaluation.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidAddress` if one address is IPv4
-    ///   and the other IPv6, or if one of them is 0.0.0.0 or ::.
+    ///   and the other IPv6, or if the remote one is 0.0.0.0 or ::.
     public init(
         transport: TransportProtocol,
         local: IPAddress,
@@ -91,12 +91,12 @@ public struct NetworkConnection: Hashable, Sendable {
         interfaceIndex: UInt32? = nil
     ) throws(ReachabilityError) {
         let (own, other) = (local.unmapped, remote.unmapped)
-        guard own.family == other.family, !own.isUnspecified, !other.isUnspecified else {
+        guard own.family == other.family, !other.isUnspecified else {
             throw ReachabilityError(
                 .invalidAddress,
                 operation: "describe a connection",
                 message: "\(local) and \(remote) are not the ends of a connection: "
-                    + "give two addresses of one family, and neither 0.0.0.0 nor ::"
+                    + "give two addresses of one family, and a remote one other than 0.0.0.0 and ::"
             )
         }
         self.transport = transport

@@ -27,10 +27,11 @@ struct ConnectionQueryTests {
 
     private static func walk(
         _ answers: ScriptedAnswers,
+        from local: IPAddress = own,
         on interface: UInt32? = nil
     ) throws -> [String] {
         let connection = try NetworkConnection(
-            transport: .tcp, local: own, localPort: 40_000, remote: remote, remotePort: 443,
+            transport: .tcp, local: local, localPort: 40_000, remote: remote, remotePort: 443,
             interfaceIndex: interface)
         return answers.walk { (known) throws(Interruption) in
             try ConnectionQuery(connection: connection).value(&known)
@@ -79,6 +80,16 @@ struct ConnectionQueryTests {
     ) throws {
         let answers = ScriptedAnswers(bySource: routes, byDestination: [Self.own: address])
         #expect(try Self.walk(answers).last == status)
+    }
+
+    /// It failed, and the list of all sockets with it.
+    @Test func `a socket that was connected without an address waits for one`() throws {
+        var answers = ScriptedAnswers(bySource: [nil: Self.route(2, from: .anyV4)])
+        #expect(
+            try Self.walk(answers, from: .anyV4).last
+                == "waiting: no usable source address on eth2: no IPv4 address is valid there")
+        answers.bySource = [nil: Self.route(2)]
+        #expect(try Self.walk(answers, from: .anyV4).last == "viable: through gateway 192.0.2.1 on eth2")
     }
 
     @Test func `a connection whose interface has no carrier waits`() throws {
