@@ -21,8 +21,10 @@ struct MonitorLoop: ~Copyable {
     private let mailbox: MonitorMailbox
     private let monitor: SharedMonitor
     private let clock: any MonitorClock
-    /// `nil` without notifications: for facts that do not change, and after the feed failed.
+    /// `nil` without notifications: for facts that do not change, and while the feed is broken.
     private var feed: (any ChangeFeed)?
+    /// The number of polls when the feed was last opened, or tried; `nil` while it is not broken.
+    private var pollsOfFailure: UInt64?
     private var followsNeighbours = false
     /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
     private var files: ResolverFiles?
@@ -67,6 +69,8 @@ struct MonitorLoop: ~Copyable {
             let isDrained = readFeed()
             let actions = state.advance(to: clock.now)
             for action in actions.others { perform(action) }
+            // Before the evaluations of the poll, so that no change is missed between both.
+            if let pollsOfFailure, state.polls != pollsOfFailure { reopenFeed() }
             evaluate(actions.evaluations)
             // A handler can have posted mail.
             if actions.isEmpty, isDrained, mailbox.isEmpty {
@@ -164,13 +168,30 @@ struct MonitorLoop: ~Copyable {
             }
             return false
         } catch {
-            // A failed socket delivers no more notifications: poll instead.
+            // A broken socket delivers no more notifications: poll instead, and open another one at each poll.
             counters.take(feed.counters)
             mailbox.waitSet.remove(feed.descriptor)
             self.feed = nil
             state.notePollingNeeded(at: now)
+            pollsOfFailure = state.polls
             return true
         }
+    }
+
+    /// Opens a feed instead of one that is broken.
+    private mutating func reopenFeed() {
+        pollsOfFailure = state.polls
+        guard let opened = try? monitor.opening(),
+            mailbox.waitSet.add(opened.descriptor, as: WaitToken.notifications)
+        else { return }
+        if followsNeighbours { _ = opened.followNeighbours() }
+        // The counters of the new feed begin anew.
+        publish()
+        counters.take(FeedCounters())
+        published.take(FeedCounters())
+        feed = opened
+        pollsOfFailure = nil
+        if opened.refusedGroups == 0 { state.notePollingOver(at: clock.now) }
     }
 
     private mutating func watchResolverFiles() {

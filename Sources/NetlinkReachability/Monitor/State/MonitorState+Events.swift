@@ -85,6 +85,12 @@ extension MonitorState {
         if !records.isEmpty { routineDue = now + routinePeriod }
     }
 
+    /// Notifications come again.
+    mutating func notePollingOver(at now: MonitorInstant) {
+        isPolling = false
+        if !records.isEmpty { routineDue = now + routinePeriod }
+    }
+
     /// The configuration of the resolver has changed; programs write its files in several steps.
     mutating func noteResolverChange(at now: MonitorInstant) {
         guard !(names.isEmpty && nameserverReaders.isEmpty), resolverChangeDue == nil else { return }

@@ -106,6 +106,28 @@ struct MonitorTests {
         observation.cancel()
     }
 
+    /// A broken feed was never opened again.
+    @Test func `a feed that failed is opened again at the next poll, and its notifications count`()
+        async throws
+    {
+        let observation = try await start()
+        network.breakFeed()
+        await settle()
+        network.clock.advance(by: .seconds(5))
+        await settle()
+        #expect(network.source.monitorCounters.polls == 1)
+        #expect(network.starts == 2)
+        network.setRoute(true)
+        await settle()
+        network.clock.advance(by: .seconds(1))
+        await settle()
+        #expect(recorder.all == [[], onLink])
+        network.clock.advance(by: .seconds(20))
+        await settle()
+        #expect(network.source.monitorCounters.polls == 1)
+        observation.cancel()
+    }
+
     @Test func `everything is evaluated after the machine has slept`() async throws {
         let observation = try await start()
         network.routing.setRoute(.documentation, true)
