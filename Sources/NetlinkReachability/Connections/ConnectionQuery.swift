@@ -83,8 +83,31 @@ final class ConnectionQuery: Query {
                 return ConnectionStatus(details)
             }
         }
-        if !isSamePath { details.betterPath = next.map { Box($0.path) } }
+        if !isSamePath, let next, try receivesAnswers(next, &known) {
+            details.betterPath = Box(next.path)
+        }
         return ConnectionStatus(details)
+    }
+
+    /// Whether answers to a new connection can arrive: an interface with its address can receive, and is the one that
+    /// the socket is bound to.
+    ///
+    /// The kernel can select an address of another interface for a bound socket that has none on its own; the network
+    /// sends the answers there.
+    private func receivesAnswers(_ new: Evaluation, _ known: inout Known) throws(Interruption) -> Bool {
+        guard let source = new.sourceAddress?.withoutZone else { return true }
+        let bound = new.query?.outputInterface ?? 0
+        var isOwned = false
+        for address in try known.host.addresses.get() where address.address.withoutZone == source {
+            isOwned = true
+            let index = address.interfaceIndex
+            var isBound = bound == 0 || index == bound
+            if !isBound { isBound = try known.vrf(ofInterface: index) == bound }
+            guard isBound else { continue }
+            let facts = try known.interfaces.facts(aboutInterface: index, .flags)
+            if let facts, ReachabilityRules.blocker(facts.traits) == nil { return true }
+        }
+        return !isOwned
     }
 
     /// Whether the kernel routes the socket's packets without its traffic class, although connect(2) used it.

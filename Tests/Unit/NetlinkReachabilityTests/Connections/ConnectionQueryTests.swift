@@ -92,6 +92,27 @@ struct ConnectionQueryTests {
         #expect(try Self.walk(answers, from: .anyV4).last == "viable: through gateway 192.0.2.1 on eth2")
     }
 
+    /// All new connections of such sockets timed out.
+    @Test(arguments: [(2, true), (3, false)] as [(UInt32, Bool)])
+    func `a bound socket is offered no path from an address of another interface`(
+        owner: UInt32, isOffered: Bool
+    ) throws {
+        let answers = ScriptedAnswers(
+            bySource: [Self.own: Self.route(2), nil: Self.route(2, from: Self.other)],
+            byDestination: [Self.own: Self.local],
+            own: [InterfaceAddress(interfaceIndex: owner, address: Self.other, prefixLength: 24)])
+        #expect(try Self.walk(answers, on: 2).last?.contains("better path") == isOffered)
+    }
+
+    @Test func `no path is offered from an address whose interface cannot receive`() throws {
+        let answers = ScriptedAnswers(
+            bySource: [Self.own: Self.route(3), nil: Self.route(3, from: Self.other)],
+            byDestination: [Self.own: .success(.taken(RouteMatch(.local, Nexthop(interfaceIndex: 3))))],
+            interfaces: [Self.down, Link(index: 3, name: "eth3")],
+            own: [InterfaceAddress(interfaceIndex: 2, address: Self.other, prefixLength: 24)])
+        #expect(try Self.walk(answers).last == "viable: through gateway 192.0.2.1 on eth3")
+    }
+
     @Test func `a connection whose interface has no carrier waits`() throws {
         let answers = ScriptedAnswers(
             bySource: [Self.own: Self.route(2), nil: Self.route(2)], byDestination: [Self.own: Self.local],
