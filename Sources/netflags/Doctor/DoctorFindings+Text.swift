@@ -9,7 +9,7 @@ extension DoctorFindings {
     /// Writes the findings for people, one a line, each with what it means for the user behind a semicolon.
     func writeText(to text: inout ByteBuffer) {
         text.line("kernel", "\(kernelRelease); its route lookups decide every answer")
-        text.line("libnl", "\(libnlRelease); it reads the kernel's messages")
+        text.line("libnl", "\(libnlRelease); it opens the sockets and builds the requests")
         text.line(
             "namespace",
             (namespace.map { "net:[\($0)]" } ?? "unknown: /proc is not there")
