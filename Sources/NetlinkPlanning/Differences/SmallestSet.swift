@@ -16,7 +16,7 @@ enum SmallestSet {
     private static let singleLimit = 64
     /// With more elements, pairs are not tried one by one.
     private static let pairLimit = 16
-    /// A larger set is not reduced subset by subset; no single element can be left out of it.
+    /// A set of more elements is minimal, as none of them can be left out, and need not be the smallest.
     private static let subsetLimit = 8
 
     /// Finds the set.

@@ -25,7 +25,7 @@ extension Packet {
     func judgeAlone(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Judgement {
         let judgement = try judge(route, &known)
         // The default path stands for many addresses, whose packets take each nexthop.
-        guard case .answered(let answer) = route.outcome, answer.takesOneNexthop, !candidate.isDefaultPath,
+        guard case .answered(let answer) = route.outcome, answer.isNexthopUndecided, !candidate.isDefaultPath,
             !answer.isEncapsulated
         else { return judgement }
         let traits = try known.traits(of: answer, inner)

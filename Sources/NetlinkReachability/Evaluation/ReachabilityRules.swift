@@ -42,7 +42,7 @@ package enum ReachabilityRules {
         return judgement
     }
 
-    /// Judges a packet that its route puts into another one, or behind labels.
+    /// Judges a packet that its route encapsulates: in another packet, or behind labels (MPLS).
     ///
     /// - Parameters:
     ///   - inner: The judgement on the packet by the interface of its route.

@@ -257,7 +257,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     private func skipDue(_ state: inout State) {
         state.firstDue += 1
         if state.firstDue == state.due.count {
-            // Most of the time nothing is due, and memory of its own would be most of what a sink takes.
+            // Frees the buffer: it would be most of the memory of an idle sink.
             (state.due, state.firstDue) = ([], 0)
         } else if state.firstDue >= 1_024 {
             state.due.removeFirst(state.firstDue)

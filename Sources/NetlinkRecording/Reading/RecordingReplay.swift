@@ -189,7 +189,7 @@ package struct RecordingReplay: Sendable {
         (snapshot.clock, snapshot.kernel) = (clock, kernel)
     }
 
-    /// Whether parts of a dump without annotations came, and no notification after them.
+    /// Whether a dump without annotations, as rtmon writes it, is still open.
     package var isInsideUnmarkedDump: Bool { openParts > 0 }
 
     /// Completes a dump without annotations.

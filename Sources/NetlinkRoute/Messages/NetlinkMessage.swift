@@ -16,7 +16,7 @@ package struct NetlinkMessage {
     /// The message's flags (NLM_F_...).
     package let flags: UInt16
 
-    /// The port of the socket that asked for what the message says.
+    /// The port of the socket whose request caused the message (`nlmsg_pid`).
     ///
     /// 0 where nothing asked over netlink, and in changes of interfaces and IPv6 addresses. The kernel's counterpart is
     /// `nlmsg_pid`.

@@ -55,8 +55,9 @@ extension Link {
         alternativeNames = try attributes.texts(IFLA_PROP_LIST, limit: 127)
     }
 
-    /// The place of a sysctl in the kernel's array: a constant of linux/ip.h less 1, or of linux/ipv6.h, which defines
-    /// what glibc defines too.
+    /// Indices into IFLA_INET_CONF and IFLA_INET6_CONF.
+    ///
+    /// They are written out because linux/ipv6.h clashes with glibc. Those of IPv4 are IPV4_DEVCONF_* less 1.
     private enum Setting: Int {
         /// IPV4_DEVCONF_ROUTE_LOCALNET
         case routesLoopback = 25

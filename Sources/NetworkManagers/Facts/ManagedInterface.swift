@@ -8,7 +8,7 @@ public struct ManagedInterface: Hashable, Sendable {
     ///
     /// NetworkManager's counterpart is NMMetered.
     public enum Metering: String, Hashable, Sendable, CaseIterable {
-        /// The user says so.
+        /// Set by the user, and not guessed by the manager.
         case metered
         /// The user says that it is not.
         case unmetered

@@ -64,7 +64,7 @@ enum Varlink {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {
-            throw ManagerError(number: EBADMSG, message: "an answer that is not understood: \(error)")
+            throw ManagerError(number: EBADMSG, message: "an answer of another form: \(error)")
         }
     }
 

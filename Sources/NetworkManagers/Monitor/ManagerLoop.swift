@@ -73,7 +73,7 @@
             readings[.networkManager] = ManagerReading(error.state)
             // Without the bus, the state of NetworkManager is that of the bus.
             schedule.remove(.networkManager)
-            // Both can have answered over the bus.
+            // networkd and resolved can have answered over D-Bus: they are asked again over varlink.
             schedule.plan([.networkd, .resolved], at: .now)
             publish()
         }

@@ -74,9 +74,9 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
         return sharesBits(high: other.high, low: other.low)
     }
 
-    /// Whether the number has the same first bits: no bit that differs is left without the host bits.
+    /// Compares the network bits.
     ///
-    /// The shifts are Swift's smart ones: by 64 or more, nothing is left.
+    /// `>>` by the full width yields 0 in Swift.
     private func sharesBits(high otherHigh: UInt64, low otherLow: UInt64) -> Bool {
         switch family {
         case .v4: (low ^ otherLow) >> (32 - length) == 0

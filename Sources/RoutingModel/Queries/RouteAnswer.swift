@@ -145,9 +145,9 @@ package enum RouteAnswer: Hashable, Sendable {
             || match.hasSeveralNexthops && match.nexthops.contains { $0.encapsulation != nil }
     }
 
-    /// Whether it is unknown which nexthop all packets take (``RouteMatch/takesOneNexthop``); `false` for a rejection.
-    package var takesOneNexthop: Bool {
-        if case .taken(let match) = self { match.takesOneNexthop } else { false }
+    /// Whether it is unknown which nexthop all packets take (``RouteMatch/isNexthopUndecided``); `false` for a rejection.
+    package var isNexthopUndecided: Bool {
+        if case .taken(let match) = self { match.isNexthopUndecided } else { false }
     }
 
     /// Whether nothing takes the packet.
@@ -181,7 +181,7 @@ package struct RouteMatch: Hashable, Sendable {
     package var dependsOnSource = false
     /// Whether it is unknown which nexthop all packets to the destination take: the kernel selects a source address by
     /// a hash, and rules or routes that compare the source lead each to another nexthop.
-    package var takesOneNexthop = false
+    package var isNexthopUndecided = false
     /// Whether a packet that is bound to the interface of one nexthop can take each: the kernel chooses among those of
     /// an IPv6 nexthop object by its hash alone (`fib6_select_path`).
     package var ignoresBinding = false
@@ -252,7 +252,7 @@ extension RouteAnswer {
         guard let type, other.type == type else { return nil }
         return with {
             $0.nexthops += other.nexthops.filter { !nexthops.contains($0) }
-            $0.takesOneNexthop = true
+            $0.isNexthopUndecided = true
         }
     }
 
@@ -442,7 +442,7 @@ extension [Nexthop] {
     fileprivate func taken(by choices: [Nexthop], to destination: IPAddress, isConnected: Bool) -> [Nexthop] {
         var nexthops = self
         let paths = Set(choices.map(\.path))
-        // The first places of what was chosen, and of the other nexthops of each interface.
+        // The index of the first nexthop with each chosen path, and else of the first other one of each interface.
         var same: [Nexthop.Path: Int] = [:]
         var others: [UInt32: Int] = [:]
         for place in indices.reversed() {

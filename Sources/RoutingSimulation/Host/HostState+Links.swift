@@ -206,7 +206,7 @@ extension HostState {
 
     // MARK: Layers
 
-    /// The interfaces on one, such as its VLANs.
+    /// The interfaces that are stacked on one, such as its VLANs.
     private func uppers(of index: UInt32) -> [UInt32] {
         snapshot.links.uppers(of: index)
     }

@@ -39,7 +39,7 @@ struct PendingReports {
     /// Whether the results have to be taken before more targets are added.
     var isFull: Bool { entries.count >= Self.capacity }
 
-    /// Adds a target, or a line that is none.
+    /// Adds a target, or a line that could not be parsed.
     mutating func add(_ text: String, _ target: ParsedTarget) {
         switch target {
         case .success(let target): entries.append((text, target.isName ? resolve(target) : .address(target)))

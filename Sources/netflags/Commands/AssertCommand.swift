@@ -41,7 +41,7 @@ struct Assert: NetflagsCommand {
             throw UsageError("stdin is either the recording or the expectations: give a file for one of them")
         }
         guard !always || recording != nil && recording?.time == nil else {
-            throw UsageError("--always is for a whole recording: give one with --replay, and no --at")
+            throw UsageError("--always needs --replay, and excludes --at")
         }
         let file = try ExpectationFile(file, isReplay: recording != nil)
         let format = AssertFormat(file: file.name, isJSON: json)

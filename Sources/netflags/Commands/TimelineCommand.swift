@@ -159,7 +159,7 @@ struct TimelineCommand: TargetListCommand {
             throw UsageError("\(need.option) is about \(need.words)\(other)")
         }
         guard cursorFile != "-" else {
-            throw UsageError("a cursor is a file that is replaced: give the name of one to --cursor-file")
+            throw UsageError("--cursor-file cannot be stdin or stdout: give the name of a file")
         }
         return format
     }

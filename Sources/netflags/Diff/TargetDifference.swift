@@ -292,7 +292,7 @@ private final class QueryLog: ForwardingSource {
         let queries = lookups[first...].map(\.query)
         log.withLock { log in
             for var query in queries {
-                // What is asked about a packet makes no difference to what its route depends on.
+                // The query for a packet depends on the routes that the query for its entry does: they are logged once.
                 (query.selectsNexthop, query.wantsEntry) = (false, false)
                 log.insert(query)
             }

@@ -55,7 +55,7 @@ struct NetworkdReaderTests {
         let error = #expect(throws: ManagerError.self) {
             try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8))
         }
-        #expect(error?.state.description.hasPrefix("refused: an answer that is not understood") == true)
+        #expect(error?.state.description.hasPrefix("refused: an answer of another form") == true)
     }
 }
 
