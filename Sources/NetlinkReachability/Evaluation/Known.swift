@@ -18,7 +18,7 @@ enum Interruption: Error {
 ///
 /// Facts about the host are shared by the batch. Routes belong to the item that is evaluated: what it has read is what
 /// its value depends on.
-struct Known: ~Copyable {
+struct Known {
     /// See ``host``.
     private var knownHost: KnownHost?
     /// The interfaces.
