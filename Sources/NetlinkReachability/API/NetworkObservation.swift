@@ -25,7 +25,8 @@ internal import SystemSupport
 /// - A failure means that the query could not be answered, which is not the same as no. It comes once for as long as
 ///   evaluations fail in the same way, and the next value means that they succeed again. The monitor tries again after
 ///   1 s, and then less and less often: the kernel up to every 30 s, a resolver that cannot run up to every 60 s.
-/// - No call begins after ``cancel()`` has returned.
+/// - No call comes after ``cancel()`` has returned, but for a call that a handler of another observation has not waited
+///   for: see there.
 ///
 /// All observations of a source share one thread, which ends with the last of them, and one socket for the kernel's
 /// notifications. An idle observation costs only memory.
@@ -99,11 +100,11 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         sink.allAnswered
     }
 
-    /// Ends the observation and releases its handler: no call begins after this returns.
+    /// Ends the observation and releases its handler: no call comes after this returns.
     ///
-    /// It waits for a call that is running. So do not hold a lock that the handler takes. A handler of an observation
-    /// can call it: there it waits only until a call has begun, which can then go on. Releasing the observation ends
-    /// it, too, and waits for nothing.
+    /// It waits for a call that is running, so do not hold a lock that the handler takes. Inside of a handler of an
+    /// observation it does not wait, as that could be to wait for itself: a call that another thread has begun, or is
+    /// about to, can then go on after it has returned. Releasing the observation ends it, too, and waits for nothing.
     public func cancel() {
         end(waits: true)
     }

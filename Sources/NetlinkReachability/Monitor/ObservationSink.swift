@@ -3,7 +3,6 @@
 public import Dispatch
 internal import Glibc
 internal import RoutingModel
-internal import Synchronization
 internal import SystemSupport
 
 /// Where a handler is called.
@@ -109,8 +108,6 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     /// Whether the handler is called on the monitor's thread.
     private let isOnThread: Bool
     private let work: InFlightCounter?
-    /// Whether the call that is running has begun: what ends the observation inside of a handler waits for it.
-    private let hasBegun = Atomic(false)
     private let state: Locked<State>
 
     init(
@@ -324,15 +321,9 @@ final class ObservationSink<Value: Sendable>: ResultSink {
                 return nil as (Handler, Item)?
             }
             state.isCalling = true
-            hasBegun.store(false, ordering: .relaxed)
             return (handler, item)
         }
-        guard let (handler, item) = next else { return }
-        HandlerScope.run {
-            // Without a lock: to give one back can wake another thread first, which ends the observation.
-            hasBegun.store(true, ordering: .releasing)
-            handler(item.index, item.result)
-        }
+        if let (handler, item) = next { HandlerScope.run { handler(item.index, item.result) } }
     }
 
     private func finishCall() -> Bool {
@@ -349,27 +340,21 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     /// Ends the delivery, and releases the receiver.
     ///
-    /// - Parameter waits: Whether to wait for a call that is running. Inside of a handler, which could wait for itself,
-    ///   it is waited for until it has begun.
+    /// - Parameter waits: Whether to wait for a call that is running. It is not waited for inside of a handler, which
+    ///   could wait for itself.
     /// - Returns: Whether it had not ended before.
     func close(waits: Bool) -> Bool {
-        let (receiver, running, isCalling) = state.withLock { state in
+        let (receiver, running) = state.withLock { state in
             let receiver = state.receiver.take()
             (state.due, state.firstDue) = ([], 0)
-            let isCalling = waits && state.isCalling
-            guard isCalling, !HandlerScope.isInside else {
-                return (receiver, nil as DispatchSemaphore?, isCalling)
+            guard waits, state.isCalling, !HandlerScope.isInside else {
+                return (receiver, nil as DispatchSemaphore?)
             }
             let running = DispatchSemaphore(value: 0)
             state.waiting.append(running)
-            return (receiver, running, isCalling)
+            return (receiver, running)
         }
-        if let running {
-            running.wait()
-        } else if isCalling {
-            // No call can follow this one. Its thread has nothing to wait for, but may have to get a processor.
-            while !hasBegun.load(ordering: .acquiring) { usleep(10) }
-        }
+        running?.wait()
         if case .iteration(let continuation, let tracker) = receiver {
             continuation.value.finish()
             tracker?.end()

@@ -145,7 +145,7 @@ package enum RouteAnswer: Hashable, Sendable {
             || match.hasSeveralNexthops && match.nexthops.contains { $0.encapsulation != nil }
     }
 
-    /// Whether it is unknown which nexthop all packets take (``RouteMatch/isNexthopUndecided``); `false` for a rejection.
+    /// Whether it is unknown which nexthop all packets take: ``RouteMatch/isNexthopUndecided``.
     package var isNexthopUndecided: Bool {
         if case .taken(let match) = self { match.isNexthopUndecided } else { false }
     }

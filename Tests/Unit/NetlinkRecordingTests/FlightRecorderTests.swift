@@ -216,7 +216,11 @@ struct FlightRecorderTests {
         }
     }
 
-    @Test func `a picture that reaches the largest size of a file leaves none behind`() throws {
+    @Test(
+        .enabled(
+            if: !ProcessResources.isSanitized,
+            "the thread sanitizer keeps its memory in files, which the limit of this test cuts"))
+    func `a picture that reaches the largest size of a file leaves none behind`() throws {
         try LiveNetwork().run {
             let (_, output) = ShellCommand.run(
                 """

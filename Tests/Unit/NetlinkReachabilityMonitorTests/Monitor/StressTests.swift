@@ -28,41 +28,6 @@ struct StressTests {
         }
     }
 
-    @Test func `no handler begins after cancel has returned inside of another handler`() throws {
-        let rounds = Rounds.of(20_000)
-        let late = Atomic<Int>(0)
-        let ready = Atomic<Int>(0)
-        let done = Atomic<Int>(0)
-        let cancelled = Atomic<Int>(-1)
-        let sinks = (0..<rounds).map { round in
-            ObservationSink<ReachabilityFlags>(
-                [NetworkQuery.flags(of: .defaultPath).query],
-                .handler(
-                    { _, _ in
-                        if cancelled.load(ordering: .sequentiallyConsistent) == round {
-                            late.add(1, ordering: .relaxed)
-                        }
-                    }, .onMonitorThread), .init(), work: nil)
-        }
-        try OwnThread.run(2) { thread in
-            for (round, sink) in sinks.enumerated() {
-                if thread == 0 { sink.offer(.success([]), 0) }
-                // Both go on at once.
-                ready.add(1, ordering: .sequentiallyConsistent)
-                while ready.load(ordering: .sequentiallyConsistent) < 2 * (round + 1) { sched_yield() }
-                if thread == 0 {
-                    sink.deliver()
-                } else {
-                    HandlerScope.run { _ = sink.close(waits: true) }
-                    cancelled.store(round, ordering: .sequentiallyConsistent)
-                }
-                done.add(1, ordering: .sequentiallyConsistent)
-                while done.load(ordering: .sequentiallyConsistent) < 2 * (round + 1) { sched_yield() }
-            }
-        }
-        #expect(late.load(ordering: .relaxed) == 0)
-    }
-
     @Test(arguments: [false, true])
     func `forty threads that observe, cancel and release while routes flap leave nothing behind`(
         onMonitorThread: Bool
