@@ -178,14 +178,11 @@ extension NetworkSource {
         _ options: ReachabilityOptions,
         resolution: (ReachabilityTarget) -> ResolvedName?
     ) throws(ReachabilityError) -> [ReachabilityFlags] {
-        var flags = [ReachabilityFlags](repeating: [], count: targets.count)
-        try facts.evaluate(targets.count) { (index, known) throws(Interruption) in
-            known.resolution = resolution(targets[index])
-            return try known.flags(of: targets[index], options)
-        } take: { (index, result, _) throws(ReachabilityError) in
-            flags[index] = try result.get()
+        let results = facts.values(of: targets) { (target, known) throws(Interruption) in
+            known.resolution = resolution(target)
+            return try known.flags(of: target, options)
         }
-        return flags
+        return try results.map { (result) throws(ReachabilityError) in try result.get() }
     }
 
     /// Makes reports on many targets, each as ``NetworkReachability/blockingReport(_:)`` does, and passes them to the

@@ -101,11 +101,17 @@ final class ConnectionQuery: Query {
         for address in try known.host.addresses.get() where address.address.withoutZone == source {
             isOwned = true
             let index = address.interfaceIndex
-            var isBound = bound == 0 || index == bound
-            if !isBound { isBound = try known.vrf(ofInterface: index) == bound }
-            guard isBound else { continue }
-            let facts = try known.interfaces.facts(aboutInterface: index, .flags)
-            if let facts, ReachabilityRules.blocker(facts.traits) == nil { return true }
+            guard let facts = try known.interfaces.facts(aboutInterface: index, .flags),
+                ReachabilityRules.blocker(facts.traits) == nil
+            else { continue }
+            // Addresses of the host itself stand on its loopback, on a dummy, or on the VRF of the interface.
+            if bound == 0 || index == bound || facts.link.flags.contains(.loopback)
+                || facts.link.kind == "dummy"
+            {
+                return true
+            }
+            if try known.vrf(ofInterface: index) == bound { return true }
+            if try known.vrf(ofInterface: bound) == index { return true }
         }
         return !isOwned
     }

@@ -49,6 +49,8 @@ struct Known {
         fileprivate var later: [Range<Int>] = []
         /// The query that comes after the last one that was read: an evaluation that is repeated reads in one order.
         fileprivate var next = 0
+        /// The places of queries of an item that has many, as a path through hundreds of interfaces.
+        fileprivate var places: [RouteQuery: Int] = [:]
         /// Whether the item began again after all interfaces of an answer were gone.
         fileprivate(set) var isRepeated = false
         /// The shortest lifetime of a route that was read, in 1/100 s.
@@ -130,7 +132,6 @@ extension Known {
         guard !reading.isRepeated else { return false }
         reading = Reading()
         reading.isRepeated = true
-        interfaces.forgetAbsent()
         isBeginningAgain = true
         return true
     }
@@ -182,6 +183,7 @@ extension Known {
             reading.add(lookups.count, width)
             lookups.append(RouteLookup(query))
             if let second { lookups.append(RouteLookup(second)) }
+            reading.index(lookups)
             return nil
         }
         reading.next = place + width
@@ -250,6 +252,17 @@ extension Known.Reading {
         }
     }
 
+    /// Notes the places of the queries once there are many.
+    fileprivate mutating func index(_ lookups: [RouteLookup]) {
+        let count = first.count + later.reduce(0) { $0 + $1.count }
+        guard count > 64 else { return }
+        if places.isEmpty {
+            for range in [first] + later { for place in range { places[lookups[place].query] = place } }
+        } else {
+            for place in lookups.indices.suffix(2) { places[lookups[place].query] = place }
+        }
+    }
+
     /// The place of a query; `nil` if it was not noted before.
     fileprivate func place(
         in lookups: [RouteLookup],
@@ -262,6 +275,11 @@ extension Known.Reading {
             return place + 1 < lookups.count && lookups[place + 1].query == second
         }
         if first.contains(next), isAt(next) { return next }
+        if !places.isEmpty, !later.contains(where: { $0.contains(next) }) {
+            // A query alone and one of a pair can be the same: the place is that of one of them.
+            guard let place = places[query] else { return nil }
+            if isAt(place) { return place }
+        }
         if let found = first.first(where: isAt) { return found }
         for range in later {
             if range.contains(next), isAt(next) { return next }
@@ -280,6 +298,8 @@ extension Known {
     mutating func ask(_ facts: NetworkFacts) -> Bool {
         round += 1
         var isAsked = isBeginningAgain
+        // Not before: the other items of this round find their interfaces gone, too.
+        if isBeginningAgain { interfaces.forgetAbsent() }
         isBeginningAgain = false
         if knownHost?.ask(facts) == true { isAsked = true }
         if interfaces.ask(facts.routing) { isAsked = true }

@@ -35,8 +35,8 @@ struct MonitorLoop: ~Copyable {
     private var listeners: [MonitorState.ID: EventListener] = [:]
     /// The observations whose handlers may have to be called; its memory is used again.
     private var changed: [any Observation] = []
-    /// Counts the notifications that were read, and those that can concern an observation.
-    private var (notifications, changes) = (0, 0)
+    /// Counts the notifications that were read.
+    private var notifications = 0
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
@@ -152,13 +152,12 @@ struct MonitorLoop: ~Copyable {
             for _ in 0..<Self.readLimit {
                 let reading = try feed.read { change in
                     notifications += 1
-                    if state.note(change, at: now) { changes += 1 }
+                    state.note(change, at: now)
                 }
                 switch reading {
                 case .changes: continue
                 case .overrun:
                     notifications += 1
-                    changes += 1
                     state.noteOverrun(at: now)
                     announce(.notificationsLost)
                 case .empty:
@@ -184,14 +183,14 @@ struct MonitorLoop: ~Copyable {
         guard let opened = try? monitor.opening(),
             mailbox.waitSet.add(opened.descriptor, as: WaitToken.notifications)
         else { return }
-        if followsNeighbours { _ = opened.followNeighbours() }
+        let isWhole = (!followsNeighbours || opened.followNeighbours()) && opened.refusedGroups == 0
         // The counters of the new feed begin anew.
         publish()
         counters.take(FeedCounters())
         published.take(FeedCounters())
         feed = opened
         pollsOfFailure = nil
-        if opened.refusedGroups == 0 { state.notePollingOver(at: clock.now) }
+        if isWhole { state.notePollingOver(at: clock.now) }
     }
 
     private mutating func watchResolverFiles() {
@@ -203,9 +202,9 @@ struct MonitorLoop: ~Copyable {
 
     /// Makes the feed read notifications of neighbours, for the first observation that depends on them.
     private mutating func followNeighbours(_ now: MonitorInstant) {
-        guard !followsNeighbours, let feed else { return }
+        guard !followsNeighbours else { return }
         followsNeighbours = true
-        guard !feed.followNeighbours() else { return }
+        guard let feed, !feed.followNeighbours() else { return }
         counters.refusedGroups += 1
         state.notePollingNeeded(at: now)
     }
@@ -262,13 +261,12 @@ struct MonitorLoop: ~Copyable {
         let now = clock.now
         // The observations that are not yet evaluated.
         var items = ids.compactMap { id in observations[id].map { (id: id, observation: Optional($0)) } }
-        // What an observation depends on is not known before its first evaluation: each notification can concern it.
-        let isFirst = items.contains { state.records[$0.id]?.all.isEmpty ?? true }
-        // An evaluation is several queries, and the kernel notifies of what changes in between.
+        // An evaluation is several queries, and the kernel notifies of what changes in between. Each notification
+        // counts: what an observation depends on is known only after its evaluation.
         func isOutdated() -> Bool {
-            let known = (read: notifications, concerning: changes)
+            let known = notifications
             _ = readFeed()
-            return isFirst ? notifications != known.read : changes != known.concerning
+            return notifications != known
         }
         do throws(LateSource) {
             try monitor.facts.evaluate(items.count, isOutdated: isOutdated) {

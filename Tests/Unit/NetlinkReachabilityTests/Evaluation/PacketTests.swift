@@ -186,6 +186,31 @@ struct PacketTests {
             ])
     }
 
+    /// They began again one after the other, and the last one of a batch did not end.
+    @Test func `packets of a batch whose interfaces are all gone begin again together`() {
+        let answers = ScriptedAnswers(bySource: [nil: .success(Self.answer())], interfaces: [])
+        let targets = (0..<NetworkFacts.batchLimit).map { IPAddress(10, 0, 0, UInt8($0)) }
+        let flags = answers.facts.values(of: targets) { (address, known) throws(Interruption) in
+            try known.flags(of: .address(address), ReachabilityOptions())
+        }
+        #expect(flags.allSatisfy { $0.answer?.isEmpty == true })
+    }
+
+    @Test func `an item with many queries finds each of them again`() {
+        let answers = ScriptedAnswers(bySource: [nil: .success(Self.answer())])
+        let targets = (0..<200).map { IPAddress(10, 0, 0, UInt8($0)) }
+        let steps = answers.walk { (known) throws(Interruption) in
+            try known.values(of: targets + targets.reversed()) { (address, known) throws(Interruption) in
+                try Self.packet(address).route(&known).query.destination
+            }
+        }
+        guard case .value(.success(let found))? = steps.last else {
+            Issue.record("\(steps)")
+            return
+        }
+        #expect(found == targets + targets.reversed() && steps.count == 3)
+    }
+
     /// The first thing that is missing.
     private static func first(
         _ destination: IPAddress, from local: IPAddress? = nil, on interface: InterfaceReference? = nil,

@@ -41,10 +41,14 @@ struct ScriptedAnswers: RoutingSource {
     func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { sources }
     func addresses() -> [InterfaceAddress] { own }
 
+    var facts: NetworkFacts {
+        NetworkFacts(
+            routing: self, resolver: ScriptedResolver(), nameservers: { nil }, addressPolicy: { .standard })
+    }
+
     /// Calls a function until nothing is missing, at most ten times.
     func walk<Value>(_ body: (inout Known) throws(Interruption) -> Value) -> [Step<Value>] {
-        let facts = NetworkFacts(
-            routing: self, resolver: ScriptedResolver(), nameservers: { nil }, addressPolicy: { .standard })
+        let facts = facts
         var known = Known()
         var steps: [Step<Value>] = []
         while steps.count < 10 {
