@@ -37,7 +37,7 @@ struct IgnoredOptionTests {
                 ["--replay", Night.path, "--protocol", "47", "--port", "1", "--source-port", "2", "default"],
                 "the protocol 47 have no ports: leave out --port and --source-port"
             ),
-            (["assert", "--always", "/dev/null"], "give one with --replay"),
+            (["assert", "--always", "/dev/null"], "--always needs --replay"),
         ])
     func `an option without an effect is wrong usage`(arguments: [String], part: String) throws {
         let result = try NetflagsProcess.run(arguments)

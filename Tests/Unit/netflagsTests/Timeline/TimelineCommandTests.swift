@@ -179,7 +179,7 @@ struct TimelineCommandTests {
             ([Night.path, "example.com"], "give one that netflags order example.com prints"),
             (["--from", "soon", Night.path, "default"], "or a time of day such as 03:02"),
             (["--losses", Night.path, "default"], "give --json\n"),
-            (["--json", "--cursor-file", "-", Night.path, "default"], "give the name of one"),
+            (["--json", "--cursor-file", "-", Night.path, "default"], "give the name of a file"),
             (["--cursor-file", "x", Night.path, "default"], "give --json or --format prometheus"),
             (["--format", "openmetrics", "--cursor-file", "x", Night.path, "default"], "counters"),
             (["--format", "prometheus", "--host", "x", Night.path, "default"], "--format openmetrics"),
