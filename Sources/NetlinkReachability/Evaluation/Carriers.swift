@@ -122,12 +122,12 @@ extension Known {
         var traits: [UInt32: InterfaceTraits] = [:]
         let indices = match.nexthops.map(\.interfaceIndex)
         let isFollowed = indices.count <= CarrierKey.nexthopLimit
-        let found = try all(indices) { (index, known) throws(Interruption) in
+        let found = try values(of: indices) { (index, known) throws(Interruption) in
             isFollowed
                 ? try known.traits(ofInterface: index, packets)
                 : try known.interfaces.facts(aboutInterface: index, packets.detail)?.traits
         }
-        for (index, result) in zip(indices, found) { traits[index] = try value(of: result) }
+        for (index, found) in zip(indices, found) { traits[index] = found }
         return traits
     }
 

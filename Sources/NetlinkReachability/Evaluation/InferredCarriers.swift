@@ -58,11 +58,11 @@ extension Known {
         var carriers: [FoundCarrier] = []
         if let entering {
             let outer = try outerPackets(of: facts.link, entering)
-            let states = try all(outer) { (outer, known) throws(Interruption) in
+            let states = try values(of: outer) { (outer, known) throws(Interruption) in
                 try known.state(of: outer.key, outer.packet)
             }
             for (outer, state) in zip(outer, states) {
-                switch try value(of: state) {
+                switch state {
                 case .failed(let error)?: throw .failed(error)
                 case .evaluated(let carrier)?:
                     // Those of both families, and of both halves of IPv4, can be one.

@@ -176,15 +176,12 @@ extension Known {
         _ judged: [Result<Judged, ReachabilityError>]
     ) throws(Interruption) -> [Evaluation] {
         var all: [Evaluation] = []
-        for next in try self.all(
-            judged.compactMap(\.answer),
+        for next in try values(
+            of: judged.compactMap(\.answer),
             { (next, known) throws(Interruption) in
                 try packets.packets[next.place].evaluation(next.route, next.judgement, &known)
-            })
-        {
-            let next = try value(of: next)
-            if all.last?.isSameDefaultPath(as: next) != true { all.append(next) }
-        }
+            }) where all.last?.isSameDefaultPath(as: next) != true
+        { all.append(next) }
         return all
     }
 }

@@ -14,7 +14,7 @@ enum Interruption: Error {
 ///
 /// An evaluation is a function of it, and asks nothing. Where something is not known, that is noted here, and the
 /// function throws ``Interruption/missing``. The driver then asks for all that is missing, and calls the function again
-/// (``NetworkFacts/evaluate(_:_:_:)``). Failures are remembered like values.
+/// (``NetworkFacts/evaluate(_:isOutdated:_:take:)``). Failures are remembered like values.
 ///
 /// Facts about the host are shared by the batch. Routes belong to the item that is evaluated: what it has read is what
 /// its value depends on.
@@ -274,18 +274,13 @@ extension Known.Reading {
             guard let second else { return true }
             return place + 1 < lookups.count && lookups[place + 1].query == second
         }
-        if first.contains(next), isAt(next) { return next }
-        if !places.isEmpty, !later.contains(where: { $0.contains(next) }) {
+        if first.contains(next) || later.contains(where: { $0.contains(next) }), isAt(next) { return next }
+        if !places.isEmpty {
             // A query alone and one of a pair can be the same: the place is that of one of them.
             guard let place = places[query] else { return nil }
             if isAt(place) { return place }
         }
-        if let found = first.first(where: isAt) { return found }
-        for range in later {
-            if range.contains(next), isAt(next) { return next }
-            if let found = range.first(where: isAt) { return found }
-        }
-        return nil
+        return first.first(where: isAt) ?? later.lazy.compactMap { $0.first(where: isAt) }.first
     }
 }
 

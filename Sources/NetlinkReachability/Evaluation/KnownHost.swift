@@ -167,23 +167,24 @@ struct KnownInterfaces {
         _ detail: QueryDetail
     ) throws(Interruption) -> InterfaceFacts? {
         if let place = place(of: index, detail) { return readings[place].facts }
-        return try isAbsent(index, detail)
+        try checkAbsence(of: index, detail)
+        return nil
     }
 
     /// Whether an interface exists.
     mutating func exists(_ index: UInt32, _ detail: QueryDetail) throws(Interruption) -> Bool {
         if place(of: index, detail) != nil { return true }
-        _ = try isAbsent(index, detail)
+        try checkAbsence(of: index, detail)
         return false
     }
 
-    /// Returns if an interface does not exist.
-    private mutating func isAbsent(
-        _ index: UInt32,
+    /// Returns if it is known that an interface does not exist.
+    private mutating func checkAbsence(
+        of index: UInt32,
         _ detail: QueryDetail
-    ) throws(Interruption) -> InterfaceFacts? {
+    ) throws(Interruption) {
         switch others[index] {
-        case .some(nil): return nil
+        case .some(nil): return
         case .some(let error?): throw .failed(error)
         case nil: break
         }

@@ -106,9 +106,10 @@ extension Packet {
         all: [Evaluation] = [],
         _ known: inout Known
     ) throws(Interruption) -> Evaluation {
-        guard case .answered(let answer) = route.outcome else {
-            guard case .unreachable(let reason) = route.outcome else { return Evaluation(judgement) }
-            return Evaluation(unreachable: reason, candidate)
+        let answer: RouteAnswer
+        switch route.outcome {
+        case .unreachable(let reason): return Evaluation(unreachable: reason, candidate)
+        case .answered(let given): answer = given
         }
         let packets = deciding(judgement, route)
         let basis = Evaluation.Basis(

@@ -330,14 +330,9 @@ extension Packet {
         let decides = match.type.leavesHost
         var isAnyFound = false
         if match.hasSeveralNexthops {
-            for found in try known.all(
-                match.nexthops,
-                { (nexthop, known) throws(Interruption) in
-                    try known.interfaces.exists(nexthop.interfaceIndex, detail)
-                })
-            where try known.value(of: found) {
-                isAnyFound = true
-            }
+            isAnyFound = try known.values(of: match.nexthops) { (nexthop, known) throws(Interruption) in
+                try known.interfaces.exists(nexthop.interfaceIndex, detail)
+            }.contains(true)
         } else if let index = match.nexthop?.interfaceIndex {
             isAnyFound = try known.interfaces.exists(index, detail)
         }
