@@ -104,6 +104,22 @@ struct ConnectionQueryTests {
         #expect(try Self.walk(answers, on: 2).last?.contains("better path") == isOffered)
     }
 
+    @Test(
+        arguments: [("lo", .loopback, ""), ("dummy0", [], "dummy"), ("eth3", [], "")]
+            as [(String, LinkFlags, String)])
+    func `a bound socket is offered a path from an address of the host itself`(
+        name: String, flags: LinkFlags, kind: String
+    ) throws {
+        var owner = Link(index: 3, name: name, kind: kind)
+        owner.flags.formUnion(flags)
+        let answers = ScriptedAnswers(
+            bySource: [Self.own: Self.route(2), nil: Self.route(2, from: Self.other)],
+            byDestination: [Self.own: Self.local], interfaces: [Link(index: 2, name: "eth2"), owner],
+            own: [InterfaceAddress(interfaceIndex: 3, address: Self.other, prefixLength: 24)])
+        let isOffered = try Self.walk(answers, on: 2).last?.contains("better path")
+        #expect(isOffered == (name != "eth3"))
+    }
+
     @Test func `no path is offered from an address whose interface cannot receive`() throws {
         let answers = ScriptedAnswers(
             bySource: [Self.own: Self.route(3), nil: Self.route(3, from: Self.other)],

@@ -211,6 +211,18 @@ struct PacketTests {
         #expect(found == targets + targets.reversed() && steps.count == 3)
     }
 
+    @Test(arguments: [(false, "unreachable noRouteOutOfInterface"), (true, "from - through 2")])
+    func `a bound socket reaches loopback addresses behind an interface with route_localnet`(
+        routesLoopback: Bool, end: String
+    ) {
+        var link = Link(index: 2, name: "eth2")
+        link.settings.routesLoopback = routesLoopback
+        let answers = ScriptedAnswers(bySource: [nil: .success(Self.answer())], interfaces: [link])
+        let packet = Packet(
+            .address(IPAddress(127, 1, 2, 3)), from: nil, ReachabilityOptions(), .flags, boundTo: 2)
+        #expect(Self.walk(packet, answers).last == end)
+    }
+
     /// The first thing that is missing.
     private static func first(
         _ destination: IPAddress, from local: IPAddress? = nil, on interface: InterfaceReference? = nil,
