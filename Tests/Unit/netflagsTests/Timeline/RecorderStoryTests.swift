@@ -32,7 +32,7 @@ struct RecorderStoryTests {
             "watch", "--json", "--replay", story.recording, RecorderStory.target,
         ])
         let replayed = replay.lines.compactMap { JSONValue($0) }
-        #expect(replayed.map { $0["letters"] } == live.map { $0["letters"] })
+        #expect(replayed.map { $0["letters"] } == live.map { $0["letters"] }, "\(replay.output)\(live)")
         let times = replayed.compactMap { $0["time"]?.string }
         #expect(times == times.sorted())
         for mark in [
