@@ -85,6 +85,8 @@ struct cnl_query {
     struct nl_msg *_Nullable request; /* allocated once, rebuilt for each request */
     int descriptor; /* of the socket that the transport uses, if it is one */
     cnl_transport transport;
+    cnl_trace _Nullable trace;
+    void *_Nullable trace_context;
     uint32_t sequence;
     bool is_too_long; /* whether an attribute did not fit into the request */
     bool knows_flows; /* known to evaluate RTA_IP_PROTO and ports */

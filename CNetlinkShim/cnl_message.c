@@ -128,6 +128,10 @@ bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error) {
     if (text) {
         nla_strlcpy(error->text, text, sizeof(error->text));
     }
+    const struct nlattr *offset = attributes.by_type[NLMSGERR_ATTR_OFFS];
+    if (offset && cnl_attribute_length(offset) >= sizeof(error->attribute_offset)) {
+        memcpy(&error->attribute_offset, cnl_attribute_value(offset), sizeof(error->attribute_offset));
+    }
     return true;
 }
 

@@ -100,6 +100,11 @@ void cnl_query_close(cnl_query *query) {
     free(query);
 }
 
+void cnl_query_trace(cnl_query *query, cnl_trace trace, void *context) {
+    query->trace = trace;
+    query->trace_context = context;
+}
+
 bool cnl_query_is_strict(const cnl_query *query) {
     return query->transport.is_strict;
 }
@@ -131,6 +136,9 @@ ssize_t cnl_query_read(cnl_query *query, int flags) {
             return length;
         }
         bool is_whole = length <= CNL_READ_SIZE;
+        if (query->trace) {
+            query->trace(query->trace_context, false, query->buffer, is_whole ? (size_t)length : CNL_READ_SIZE);
+        }
         /* The kernel's answers come to this socket alone. */
         if (sender.nl_pid == 0 && sender.nl_groups == 0) {
             return is_whole ? length : -EMSGSIZE;
@@ -191,6 +199,9 @@ static int cnl_exchange_send(cnl_query *query, cnl_exchange *exchange) {
         header->nlmsg_seq = exchange->first + index;
         memcpy(query->requests + size, header, header->nlmsg_len);
         size += NLMSG_ALIGN(header->nlmsg_len);
+    }
+    if (query->trace) {
+        query->trace(query->trace_context, true, query->requests, size);
     }
     return query->transport.send(query->transport.context, query->requests, size);
 }

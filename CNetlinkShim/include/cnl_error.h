@@ -17,6 +17,8 @@ typedef struct cnl_error {
     /* The kernel's message (extended acknowledgement), that of libnl if it failed without an errno, or empty. It ends
      * with NUL. */
     char text[192];
+    /* The offset in the request, from its header on, of the attribute that the kernel refuses; 0 where it names none. */
+    uint32_t attribute_offset;
 } cnl_error;
 
 /* The release of the loaded libnl, which can be newer than its headers. */

@@ -33,6 +33,12 @@ cnl_query *_Nullable cnl_query_open_over(const cnl_transport *transport, cnl_err
 
 void cnl_query_close(cnl_query *query);
 
+/* Receives each datagram that is sent or was read, valid during the call. */
+typedef void (*cnl_trace)(void *_Nullable context, bool is_sent, const void *bytes, size_t size);
+
+/* Calls a function with each further datagram. */
+void cnl_query_trace(cnl_query *query, cnl_trace trace, void *_Nullable context);
+
 /* Whether the kernel checks requests strictly (4.20 and later): it then filters dumps and leaves cached exceptions
  * out of them. */
 bool cnl_query_is_strict(const cnl_query *query);

@@ -8,6 +8,7 @@ internal import SystemSupport
 /// A socket that receives the kernel's notifications.
 package struct EventSocket: ~Copyable {
     private let handle: OpaquePointer
+    private let trace = WireTrace(NETLINK_ROUTE)
     /// The events since the socket was opened.
     package private(set) var counters = FeedCounters()
     /// The errors in a row.
@@ -75,7 +76,11 @@ package struct EventSocket: ~Copyable {
     /// - Returns: ``FeedReading/changes`` when a datagram was read.
     /// - Throws: An error when the socket is broken.
     package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(ReachabilityError) -> FeedReading {
-        let (status, count) = withMessageHandler(body) { cnl_events_receive(handle, $0, $1) }
+        func take(_ message: NetlinkMessage) {
+            trace?.write(message, isSent: false)
+            body(message)
+        }
+        let (status, count) = withMessageHandler(take) { cnl_events_receive(handle, $0, $1) }
         counters.messages += count
         // Of what it could not queue, the kernel reports the errno of the failure once, such as ENOBUFS, ENOMEM or
         // EMSGSIZE.

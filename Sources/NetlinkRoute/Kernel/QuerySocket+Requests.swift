@@ -157,6 +157,7 @@ extension QuerySocket {
         _ operation: @autoclosure () -> String,
         _ body: (NetlinkMessage) throws(MalformedMessage) -> Void
     ) throws(ReachabilityError) -> Bool {
+        trace?.operation = operation()
         cnl_query_begin(
             handle, request.type, request.isDump ? UInt16(NLM_F_ROOT | NLM_F_MATCH) : 0, request.body,
             request.body.count)

@@ -7,6 +7,8 @@ package import RoutingModel
 /// A netlink socket for requests to the kernel.
 package struct QuerySocket: ~Copyable {
     let handle: OpaquePointer
+    /// Writes what the socket sends and reads; `nil` where that is not asked for.
+    let trace: WireTrace?
 
     /// Opens a NETLINK_ROUTE socket in the calling thread's network namespace, where it stays.
     package init() throws(ReachabilityError) {
@@ -20,6 +22,8 @@ package struct QuerySocket: ~Copyable {
             throw ReachabilityError("open a netlink socket", error)
         }
         self.handle = handle
+        trace = WireTrace(netlinkProtocol)
+        trace?.attach(to: handle)
     }
 
     /// Exchanges datagrams by a transport in place of a socket: for tests without a kernel.
@@ -29,6 +33,7 @@ package struct QuerySocket: ~Copyable {
             throw ReachabilityError("allocate a request", error)
         }
         self.handle = handle
+        trace = nil
     }
 
     deinit {
@@ -68,6 +73,7 @@ package struct QuerySocket: ~Copyable {
     ///   - first: The index of the first one to look up.
     /// - Throws: An error when answers are missing, or the kernel cannot look up a protocol or port.
     mutating func answer(_ lookups: inout [RouteLookup], from first: Int) throws(ReachabilityError) {
+        trace?.operation = "ask for a route"
         var error = cnl_error()
         var objects: [NamedObject] = []
         let count = lookups.count - first

@@ -50,12 +50,14 @@ package struct NetlinkMessage {
 
     /// Passes on messages that follow each other, each at an address divisible by 4.
     package static func forEach(in messages: [UInt8], _ body: (NetlinkMessage) -> Void) {
-        messages.withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
-                body(message)
-                rest = rest.dropFirst(message.bytes.count + (-message.bytes.count & 3))
-            }
+        messages.withUnsafeBytes { forEach(in: $0, body) }
+    }
+
+    static func forEach(in messages: UnsafeRawBufferPointer, _ body: (NetlinkMessage) -> Void) {
+        var rest = messages[...]
+        while let message = NetlinkMessage(UnsafeRawBufferPointer(rebasing: rest)) {
+            body(message)
+            rest = rest.dropFirst(message.bytes.count + (-message.bytes.count & 3))
         }
     }
 

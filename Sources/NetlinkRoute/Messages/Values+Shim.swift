@@ -8,10 +8,13 @@ internal import RoutingModel
 
 extension ReachabilityError {
     init(_ operation: String, _ error: cnl_error) {
+        let text = String(fixedBytes: error.text)
+        let offset = error.attribute_offset
+        let place = offset == 0 ? "" : "the attribute at byte \(offset) of the request"
         self.init(
             operation: operation,
             number: error.number,
-            message: String(fixedBytes: error.text)
+            message: [text, place].filter { !$0.isEmpty }.joined(separator: ": ")
         )
     }
 }

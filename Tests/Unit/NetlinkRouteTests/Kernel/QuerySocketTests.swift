@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CNetlinkShim
 import Glibc
 import RoutingModel
 import Testing
@@ -80,6 +81,18 @@ struct QuerySocketTests {
     @Test func `an unknown nexthop object is not found`() throws {
         var socket = try QuerySocket()
         #expect(try socket.nexthops(ofObject: 0x7fff_fff0) == nil)
+    }
+
+    @Test func `the error of a refused attribute says where it is in the request`() throws {
+        var socket = try QuerySocket()
+        guard socket.isStrict else { return }
+        // A header of 16 bytes, a structure of 16 bytes, and an attribute that is too short.
+        let request = Request(RTM_GETLINK, ifinfomsg(), [Request.Attribute(IFLA_EXT_MASK, UInt8(1))])
+        let error = #expect(throws: ReachabilityError.self) {
+            _ = try socket.ask(request, "ask for an interface") { _ in }
+        }
+        #expect(
+            error?.message.hasSuffix("the attribute at byte 32 of the request") == true, "\(error as Any)")
     }
 
     // MARK: Dumps

@@ -165,4 +165,18 @@ struct CommandLineTests {
         let result = try NetflagsProcess.run("127.0.0.1", environment: environment)
         #expect(!result.output.contains("\u{1B}"))
     }
+
+    @Test func `a trace of netlink has each request and its answer on standard error alone`() throws {
+        let result = try NetflagsProcess.run("127.0.0.1", environment: ["NETFLAGS_TRACE=netlink"])
+        #expect(try result.output == NetflagsProcess.run("127.0.0.1").output)
+        let lines = result.errors.split(separator: "\n")
+        for line in lines {
+            #expect(
+                line.wholeMatch(of: /[0-9]+\.[0-9]{6} [<>] [A-Z_]+ (type=[0-9]+ )?seq=.* \(.+\)/) != nil,
+                "\(line)")
+        }
+        for (direction, type) in [(">", "RTM_GETROUTE"), ("<", "RTM_NEWROUTE")] {
+            #expect(lines.contains { $0.contains(" \(direction) \(type) ") }, "\(result.errors)")
+        }
+    }
 }
