@@ -374,7 +374,7 @@ let package = Package(
     ]
 )
 
-// The fuzzer, which an ordinary build leaves out: docs/recordings.md explains how to run it.
+// The fuzzer, which an ordinary build leaves out: CONTRIBUTING.md explains how to run it.
 if Context.environment["NETLINK_FUZZERS"] != nil {
     package.targets.append(
         .executableTarget(

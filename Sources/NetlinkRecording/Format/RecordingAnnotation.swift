@@ -14,7 +14,8 @@ package import RoutingModel
 ///    10  u16      kind
 ///    12  ...      body
 ///
-/// Readers skip NOOPs of other programs, later versions and unknown kinds. `docs/recordings.md` lists the kinds.
+/// Readers skip NOOPs of other programs, later versions and unknown kinds. `docs/examples/recording-format.md` lists
+/// the kinds.
 package enum RecordingAnnotation: Hashable, Sendable {
     /// The origin of the recording: operating system, release, machine. Kind 1, text.
     case origin(String)

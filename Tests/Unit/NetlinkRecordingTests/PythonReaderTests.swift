@@ -8,14 +8,14 @@ import Testing
 
 @testable import NetlinkRecording
 
-/// The reader in Python beside `docs/recordings.md`, and the test vectors of that page.
+/// The reader in Python beside `docs/examples/recording-format.md`, and the test vectors of that page.
 struct PythonReaderTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardized
     private static let hasPython = ShellCommand.run("python3 -c ''").status == 0
 
     @Test func `the library reads the test vectors as the page says`() throws {
-        let vectors = try Vector.all(of: Self.root.appending(path: "docs/recordings.md"))
+        let vectors = try Vector.all(of: Self.root.appending(path: "docs/examples/recording-format.md"))
         #expect(vectors.count >= 9)
         for vector in vectors {
             #expect(lines(of: vector.bytes) == vector.lines, "\(vector.name)")
@@ -24,7 +24,7 @@ struct PythonReaderTests {
 
     @Test(.enabled(if: hasPython, "needs python3"))
     func `the reader in Python reads the test vectors as the page says`() throws {
-        for vector in try Vector.all(of: Self.root.appending(path: "docs/recordings.md")) {
+        for vector in try Vector.all(of: Self.root.appending(path: "docs/examples/recording-format.md")) {
             let file = try TemporaryFile(vector.bytes)
             #expect(try python([file.path]) == vector.lines, "\(vector.name)")
         }
@@ -80,7 +80,7 @@ private struct Vector {
     /// The vectors of the section "Test vectors".
     static func all(of page: URL) throws -> [Vector] {
         let text = try String(contentsOf: page, encoding: .utf8)
-        let section = try #require(text.components(separatedBy: "### Test vectors").dropFirst().first)
+        let section = try #require(text.components(separatedBy: "## Test vectors").dropFirst().first)
         let block = try #require(section.components(separatedBy: "```").dropFirst().first)
         var vectors: [Vector] = []
         for line in block.split(separator: "\n") {

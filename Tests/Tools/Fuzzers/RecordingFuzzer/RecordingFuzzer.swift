@@ -8,7 +8,7 @@ internal import RoutingSimulation
 
 /// libFuzzer's entry point: reads the input as a recording, parses every message, and checks invariants.
 ///
-/// docs/recordings.md describes how to build and run it.
+/// CONTRIBUTING.md describes how to build and run it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecording(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var reader = RecordingReader(bytes: Array(UnsafeBufferPointer(start: start, count: count)))
