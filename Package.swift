@@ -388,7 +388,7 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     )
 }
 
-// The benchmarks, which use package declarations and so cannot be a separate package: docs/performance.md explains how
+// The benchmarks, which use package declarations and so cannot be a separate package: Benchmarks/README.md explains how
 // to run them.
 if Context.environment["NETLINK_BENCHMARKS"] != nil {
     package.targets += [
