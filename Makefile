@@ -202,7 +202,7 @@ storm: test-deps ## Run netflags watch during STORM_ROUNDS (5) times STORM_COMMA
 KERNEL ?=
 KERNEL_DIR ?=
 
-kernels: ## Run the live tests on other kernels in qemu: docs/kernels.md (KERNEL=6.1, KERNEL_DIR)
+kernels: ## Run the live tests on other kernels in qemu: Tests/Tools/kernels/README.md (KERNEL=6.1, KERNEL_DIR)
 	@KERNEL_DIR="$(KERNEL_DIR)" Tests/Tools/kernels/run $(KERNEL)
 
 kernels-programs: test-deps static
