@@ -3,7 +3,8 @@
 internal import Glibc
 package import RoutingModel
 
-/// The cases in which the flags say "not reachable" on purpose although a socket connects: `docs/flag-rules.md`.
+/// The cases in which the flags say "not reachable" on purpose although a socket connects:
+/// `docs/decisions/0015-the-socket-is-the-witness.md`.
 ///
 /// There is no exception in the other direction: where the flags say "reachable", a socket must connect.
 package enum WitnessException: String, Hashable, Sendable, CaseIterable {
