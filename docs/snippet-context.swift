@@ -32,7 +32,9 @@ public typealias RegistryClient = Client
 public let connection = try! NetworkConnection(fileDescriptor: 3)
 public let client = Client(connection: connection)
 public let pool = Pool()
-public struct Table: Sendable { public func lookUp(_ name: String) throws -> HostResolution { .notFound } }
+public struct Table: Sendable {
+    public func lookUp(_ name: String) throws -> NetworkSource.NameResolution { .notFound }
+}
 public let table = Table()
 public struct Logger: Sendable { public func debug(_ text: String) {} }
 public let logger = Logger()

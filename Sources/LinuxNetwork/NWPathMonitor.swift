@@ -141,9 +141,7 @@ public final class NWPathMonitor: Sendable {
         if let last { return last }
         let path =
             observation?.current
-            ?? (try? source.path(
-                requiring: restriction.required, prohibiting: restriction.prohibited,
-                metering: restriction.metering))
+            ?? (try? source.blockingValue(of: restriction.query))
         return radios.path(path ?? .unknown)
     }
 
@@ -221,7 +219,7 @@ extension NWPathMonitor: AsyncSequence {
 
     /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
-        let iterator = source.updates(of: restriction.query).skippingFailures.makeAsyncIterator()
+        let iterator = source.updates(of: restriction.query).makeAsyncIterator()
         let isOver = state.withLock { state in
             state.loops.removeAll { $0.observation == nil }
             state.loops.append(Loop(observation: iterator.observation))

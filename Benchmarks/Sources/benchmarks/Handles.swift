@@ -28,7 +28,7 @@ struct Handles {
 
     private func start(
         _ count: Int,
-        _ delivery: CallbackDelivery = .queue(.global())
+        _ delivery: NetworkSource.Delivery = .queue(.global())
     ) throws -> [NetworkObservation<ReachabilityFlags>] {
         guard count > 0 else { return [] }
         let before = NetworkSource.kernel.monitorCounters.evaluations

@@ -54,8 +54,10 @@ struct Queries {
 
     private func together(_ name: String, _ address: UInt32, count: Int = 100) throws {
         let source = NetworkSource.kernel
-        let ours = Side("flags(of:)") { count in
-            keep(try source.flags(of: Array(repeating: IPAddress(v4: address), count: count)))
+        let ours = Side("values(of: flags)") { count in
+            // With the queries, which each take an allocation.
+            let queries = (0..<count).map { _ in NetworkQuery.flags(of: .address(IPAddress(v4: address))) }
+            keep(source.blockingValues(of: queries))
         }
         let theirs = Side("C, 2 RTM_GETROUTE each, 64 a send") { [host] count in
             try checked("RTM_GETROUTE", baseline_packets(host.socket, address, 0, 32, Int32(count)))
@@ -70,7 +72,9 @@ struct Queries {
     private func order() throws {
         let (source, count) = (NetworkSource.kernel, 64)
         let addresses = (0..<UInt32(count)).map { IPAddress(v4: Host.behind + $0) }
-        let ours = Side("ordered(_:), 64 addresses") { _ in keep(try source.ordered(addresses)) }
+        let ours = Side("order(of:), 64 addresses") { _ in
+            keep(try source.blockingValue(of: .order(of: addresses)))
+        }
         let theirs = Side("C, 2 RTM_GETROUTE each, 64 a send") { [host] count in
             try checked("RTM_GETROUTE", baseline_packets(host.socket, Host.behind, 1, 32, Int32(count)))
         }

@@ -31,7 +31,7 @@ struct Replay {
         }
         let began = Self.processorSeconds
         var replay = try Recording(path: path).replay(
-            of: ([.defaultPath] + addresses).map { .reports(on: $0) })
+            of: ([.defaultPath] + addresses).map { .report(of: $0) })
         while try replay.next() != nil {}
         let rate = Double(events) / (Self.processorSeconds - began)
         try Row(

@@ -15,7 +15,7 @@ package enum SocketText {
     }
 
     /// The protocols that the kernel accepts in a route lookup.
-    package static let protocols: [IPProtocol] = [.tcp, .udp, .icmp]
+    package static let protocols: [ReachabilityOptions.IPProtocol] = [.tcp, .udp, .icmp]
 
     package static func address(_ text: String) throws(Invalid) -> IPAddress {
         guard let address = IPAddress(text) else {
@@ -25,12 +25,12 @@ package enum SocketText {
     }
 
     /// An IP protocol by name or number.
-    package static func ipProtocol(_ text: String) throws(Invalid) -> IPProtocol {
+    package static func ipProtocol(_ text: String) throws(Invalid) -> ReachabilityOptions.IPProtocol {
         if let named = protocols.first(where: { $0.description == text }) { return named }
         guard let number = UInt8(text) else {
             throw Invalid("\"\(text)\" is not a protocol: give tcp, udp, icmp or a number from 0 to 255")
         }
-        return IPProtocol(rawValue: number)
+        return ReachabilityOptions.IPProtocol(rawValue: number)
     }
 
     /// A user by name or number; the largest number stands for no user (INVALID_UID).

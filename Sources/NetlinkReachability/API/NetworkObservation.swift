@@ -22,11 +22,12 @@ internal import SystemSupport
 /// - One call comes after the other, also with many queries and on a concurrent queue, and with no lock held.
 /// - The first call has the current value, and each later one a value that differs from the one before.
 /// - A handler that is slower than the network is called with the newest value and skips those in between.
-/// - A failure means that the query could not be answered, which is not the same as no. It comes once for as long as
+/// - A failure ends nothing: a handler and ``NetworkUpdates/results`` get it as a result, and a sequence of values
+///   skips it. It means that the query could not be answered, which is not the same as no. It comes once for as long as
 ///   evaluations fail in the same way, and the next value means that they succeed again. The monitor tries again after
 ///   1 s, and then less and less often: the kernel up to every 30 s, a resolver that cannot run up to every 60 s.
-/// - No call comes after ``cancel()`` has returned, but for a call that a handler of another observation has not waited
-///   for: see there.
+/// - No call comes after ``cancel()`` or ``end()`` has returned, but for a call that a handler of another observation
+///   has not waited for: see there.
 ///
 /// All observations of a source share one thread, which ends with the last of them, and one socket for the kernel's
 /// notifications. An idle observation costs only memory.
@@ -84,39 +85,50 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     }
 
     deinit {
-        end(waits: false)
+        close(waits: false)
     }
 
-    /// The latest value, of the first query if there are many; `nil` before the first one, and after the end.
+    /// The latest value; `nil` before the first one, after the end, and if many queries are observed.
     ///
     /// It can be newer than the one that a slow handler was called with. It stays while evaluations fail. The value of
     /// an address, a path or a connection is known as soon as the observation has begun.
     public var current: Value? {
-        sink.answered(0)
-    }
-
-    /// The latest value of each query, in their order.
-    public var currentValues: [Value?] {
-        sink.allAnswered
+        sink.answered
     }
 
     /// Ends the observation and releases its handler: no call comes after this returns.
     ///
-    /// It waits for a call that is running, so do not hold a lock that the handler takes. Inside of a handler of an
+    /// It blocks the thread while a call is running, so do not hold a lock that the handler takes; asynchronous
+    /// functions call ``end()``. Inside of a handler of an
     /// observation it does not wait, as that could be to wait for itself: a call that another thread has begun, or is
     /// about to, can then go on after it has returned. Releasing the observation ends it, too, and waits for nothing.
     public func cancel() {
-        end(waits: true)
+        close(waits: true)
     }
 
-    func end(waits: Bool) {
-        guard sink.close(waits: waits) else { return }
+    /// Ends the observation as ``cancel()`` does; the task is suspended while a call is running.
+    ///
+    /// ```swift
+    /// await observation.end()
+    /// try await store.close()    // which the handler uses
+    /// ```
+    ///
+    /// It waits for the call also if the task is cancelled. A handler must not wait for a task that waits for it here.
+    nonisolated(nonsending) public func end() async {
+        if await sink.close() { leave() }
+    }
+
+    func close(waits: Bool) {
+        if sink.close(waits: waits) { leave() }
+    }
+
+    private func leave() {
         if let first { monitor.leave(first) }
         for id in others { monitor.leave(id) }
     }
 }
 
-/// The observation that a handler is called with, and does not keep.
+/// The observation that a handler can end, and does not keep.
 final class WeakObservation<Value: Sendable>: Sendable {
     private struct Place {
         weak var observation: NetworkObservation<Value>?
@@ -154,14 +166,6 @@ extension ObservationSink {
     }
 }
 
-/// What happens to the current value at the beginning of an observation.
-public enum InitialValue: Hashable, Sendable {
-    /// The handler is called with it.
-    case deliver
-    /// The handler is called with changes only.
-    case skip
-}
-
 extension NetworkSource {
     /// Calls a handler with the current value of a query, and then whenever it changes.
     ///
@@ -171,57 +175,43 @@ extension NetworkSource {
     /// }
     /// ```
     ///
-    /// The observation ends when it is released: keep it. See ``NetworkObservation`` for what holds for the calls.
+    /// The observation ends when it is released: keep it. See ``NetworkObservation`` for what holds for the calls. The
+    /// first call can come before this function has returned, so that the handler cannot use what it returns. A
+    /// condition ends the observation:
+    ///
+    /// ```swift
+    /// observation = try source.observe(.flags(of: target)) { result in
+    ///     if case .success(let flags) = result { print(flags) }
+    /// } until: {
+    ///     $0.isNetworkReachable
+    /// }
+    /// ```
     ///
     /// - Parameters:
     ///   - query: The query.
     ///   - delivery: Where the handler is called.
     ///   - initial: What happens to the current value.
     ///   - handler: Called with the value, or the reason that there is none.
+    ///   - condition: Asked, where the handler is called, after a call with a value: whether the observation ends.
+    ///     `nil` for never.
     /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     public func observe<Value>(
         _ query: NetworkQuery<Value>,
-        on delivery: CallbackDelivery = .queue(.global()),
+        on delivery: Delivery = .queue(.global()),
         initial: InitialValue = .deliver,
-        _ handler: @escaping @Sendable (Result<Value, ReachabilityError>) -> Void
+        _ handler: @escaping @Sendable (Result<Value, ReachabilityError>) -> Void,
+        until condition: (@Sendable (Value) -> Bool)? = nil
     ) throws(ReachabilityError) -> NetworkObservation<Value> {
-        try observe([query], on: delivery, initial: initial) { handler($1) }
-    }
-
-    /// Calls a handler that can end its observation with the current value of a query, and then whenever it changes.
-    ///
-    /// ```swift
-    /// let observation = try NetworkSource.kernel.observe(.path()) { observation, result in
-    ///     guard case .success(let path) = result, path.status == .satisfied else { return }
-    ///     observation.cancel()
-    ///     print("online: \(path)")
-    /// }
-    /// ```
-    ///
-    /// The first call can come before this function has returned, so that the handler cannot use what it returns. The
-    /// observation also ends when it is released: the handler does not keep it.
-    ///
-    /// - Parameters:
-    ///   - query: The query.
-    ///   - delivery: Where the handler is called.
-    ///   - initial: What happens to the current value.
-    ///   - handler: Called with the observation, and the value or the reason that there is none.
-    /// - Returns: The observation.
-    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
-    public func observe<Value>(
-        _ query: NetworkQuery<Value>,
-        on delivery: CallbackDelivery = .queue(.global()),
-        initial: InitialValue = .deliver,
-        _ handler:
-            @escaping @Sendable (
-                _ observation: NetworkObservation<Value>, _ result: Result<Value, ReachabilityError>
-            ) -> Void
-    ) throws(ReachabilityError) -> NetworkObservation<Value> {
+        guard let condition else {
+            return try observe([query], on: delivery, initial: initial) { handler($1) }
+        }
         let begun = WeakObservation<Value>()
         return try observe([query], on: delivery, initial: initial, begun) { _, result in
             // Released meanwhile, it has ended.
-            if let observation = begun.observation { handler(observation, result) }
+            guard let observation = begun.observation else { return }
+            handler(result)
+            if let value = result.answer, condition(value) { observation.cancel() }
         }
     }
 
@@ -246,7 +236,7 @@ extension NetworkSource {
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     public func observe<Value>(
         _ queries: [NetworkQuery<Value>],
-        on delivery: CallbackDelivery = .queue(.global()),
+        on delivery: Delivery = .queue(.global()),
         initial: InitialValue = .deliver,
         _ handler: @escaping @Sendable (_ index: Int, _ result: Result<Value, ReachabilityError>) -> Void
     ) throws(ReachabilityError) -> NetworkObservation<Value> {
@@ -255,7 +245,7 @@ extension NetworkSource {
 
     private func observe<Value>(
         _ queries: [NetworkQuery<Value>],
-        on delivery: CallbackDelivery,
+        on delivery: Delivery,
         initial: InitialValue,
         _ begun: WeakObservation<Value>?,
         _ handler: @escaping ObservationSink<Value>.Handler

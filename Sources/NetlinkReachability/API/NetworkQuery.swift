@@ -2,16 +2,17 @@
 
 internal import RoutingModel
 
-/// What can be observed of a network: the flags or the report of a target, the default path, the identity of
-/// its network, the status of a connection, events.
+/// What a network can be asked: the flags or the report of a target, the default path, the identity of its network, the
+/// status of a connection, the order of addresses, events.
 ///
 /// ```swift
+/// let path = try await NetworkSource.kernel.value(of: .path())
 /// let observation = try NetworkSource.kernel.observe(.path()) { result in
 ///     if case .success(let path) = result { print(path) }
 /// }
 /// ```
 ///
-/// A query is a value: it holds no socket, and can be observed any number of times, also at the same time.
+/// A query is a value: it holds no socket, and can be asked and observed any number of times, also at the same time.
 public struct NetworkQuery<Value: Sendable>: Sendable {
     /// What is evaluated.
     let query: any Query<Value>
@@ -29,21 +30,16 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
     }
 
     /// The name that is resolved first; `nil` if there is none.
-    package var name: String? { query.namedTarget?.name }
-
-    /// Evaluates the query alone.
-    func answer(from facts: NetworkFacts) throws(ReachabilityError) -> Value {
-        try facts.evaluate { (known) throws(Interruption) in try query.value(&known) }
-    }
+    package var name: String? { query.namedTarget?.target.name }
 }
 
 extension NetworkQuery: CustomStringConvertible {
-    /// What is observed, such as `flags of 192.0.2.1`.
+    /// What is asked, such as `flags of 192.0.2.1`.
     public var description: String { query.description }
 }
 
 extension NetworkQuery<ReachabilityFlags> {
-    /// The flags of a target, whenever they change.
+    /// The flags of a target.
     ///
     /// While the interface that the target or the options name does not exist, the flags are empty: it can appear.
     ///
@@ -55,27 +51,26 @@ extension NetworkQuery<ReachabilityFlags> {
         of target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions()
     ) -> Self {
-        Self(FlagsQuery(target: MonitoredTarget(target: target, options: options)))
+        Self(FlagsQuery(target: target, options: options))
     }
 }
 
 extension NetworkQuery<ReachabilityReport> {
-    /// Reports on a target, each of one evaluation.
+    /// The flags of a target and the facts that led to them, of one evaluation.
     ///
     /// - Parameters:
     ///   - target: The target; by default the default path.
     ///   - options: The socket that the query is about.
-    ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
+    ///   - detail: How much a report contains. Those of an observation are made on the monitor's thread.
     ///   - change: What counts as a change.
     /// - Returns: The query.
-    public static func reports(
-        on target: ReachabilityTarget = .defaultPath,
+    public static func report(
+        of target: ReachabilityTarget = .defaultPath,
         options: ReachabilityOptions = ReachabilityOptions(),
         _ detail: ReachabilityReport.Detail = .brief,
         onChangeOf change: ReachabilityReport.Change = .flags
     ) -> Self {
-        let target = MonitoredTarget(target: target, options: options)
-        return Self(ReportQuery(target: target, detail: detail, changes: change))
+        Self(ReportQuery(FlagsQuery(target: target, options: options), detail, change))
     }
 }
 
@@ -85,6 +80,18 @@ extension NetworkQuery<NetworkEvent> {
     /// Events have no current value: the first one comes when something happens. A receiver that is slower gets the
     /// oldest of the last 256 events first.
     public static var events: Self { Self(EventQuery()) }
+}
+
+extension NetworkQuery where Value: Equatable {
+    /// Creates the query for a value that is known outside of the kernel.
+    ///
+    /// - Parameters:
+    ///   - description: What the value is.
+    ///   - read: Returns the value now; it must not wait. After a change, ``NetworkSource/evaluateAgain()`` has to be
+    ///     called.
+    package init(_ description: String, reading read: @escaping @Sendable () -> Value) {
+        self.init(OutsideQuery(description, read))
+    }
 }
 
 extension DrivenMonitor {

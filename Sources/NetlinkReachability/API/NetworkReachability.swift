@@ -27,8 +27,10 @@ public struct NetworkReachability: Sendable {
     /// The socket that the queries are about.
     public var options: ReachabilityOptions { subject.options }
 
-    let subject: MonitoredTarget
-    let source: NetworkSource
+    /// The network that answers.
+    public let source: NetworkSource
+    private let subject: FlagsQuery
+
     /// Creates a handle for a target.
     ///
     /// - Parameters:
@@ -40,7 +42,7 @@ public struct NetworkReachability: Sendable {
         options: ReachabilityOptions = ReachabilityOptions(),
         source: NetworkSource = .kernel
     ) {
-        subject = MonitoredTarget(target: target, options: options)
+        subject = FlagsQuery(target: target, options: options)
         self.source = source
     }
 
@@ -84,90 +86,80 @@ extension NetworkReachability: CustomDebugStringConvertible {
 // MARK: - Queries
 
 extension NetworkReachability {
-    /// Asks for the flags, and blocks the thread while a name is resolved.
+    /// The query for the flags: see ``NetworkQuery/flags(of:options:)``.
     ///
-    /// An address takes one query to the kernel, which is answered in microseconds. A name is waited for at most for
-    /// ``ReachabilityOptions/Resolution/timeout``. Asynchronous functions call ``flags()``.
+    /// The source takes it, alone or with others.
+    public var query: NetworkQuery<ReachabilityFlags> { NetworkQuery(subject) }
+
+    /// The query for a report: see ``NetworkQuery/report(of:options:_:onChangeOf:)``.
     ///
-    /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
+    /// ```swift
+    /// for try await report in reachability.source.updates(of: reachability.reportQuery(onChangeOf: .report)) {
+    ///     print(report.flags.letters, report.interface?.name ?? "-", report.gateway?.description ?? "-")
+    /// }
+    /// ```
     ///
-    /// - Returns: The flags; an empty set means that packets cannot leave for the target.
-    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
-    public func blockingFlags() throws(ReachabilityError) -> ReachabilityFlags {
-        try flags(nil)
+    /// - Parameters:
+    ///   - detail: How much a report contains.
+    ///   - change: What counts as a change.
+    /// - Returns: The query.
+    public func reportQuery(
+        _ detail: ReachabilityReport.Detail = .brief,
+        onChangeOf change: ReachabilityReport.Change = .flags
+    ) -> NetworkQuery<ReachabilityReport> {
+        NetworkQuery(ReportQuery(subject, detail, change))
     }
 
-    /// Asks for the flags and the facts that led to them, and blocks the thread while a name is resolved.
-    ///
-    /// The flags are those of ``blockingFlags()``. A full report evaluates every address of a name and finds out more
-    /// about the interface, which costs a little more.
-    ///
-    /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
-    /// - Returns: The report.
-    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
-    public func blockingReport(
-        _ detail: ReachabilityReport.Detail = .full
-    ) throws(ReachabilityError) -> ReachabilityReport {
-        try report(detail, nil)
-    }
-
-    private func flags(_ resolution: ResolvedName?) throws(ReachabilityError) -> ReachabilityFlags {
-        try source.facts.evaluate { (known) throws(Interruption) in
-            known.resolution = resolution
-            return try known.flags(of: subject.target, subject.options)
-        }
-    }
-
-    private func report(
-        _ detail: ReachabilityReport.Detail,
-        _ resolution: ResolvedName?
-    ) throws(ReachabilityError) -> ReachabilityReport {
-        try source.facts.evaluate { (known) throws(Interruption) in
-            known.resolution = resolution
-            return try known.report(on: subject.target, subject.options, detail.evaluation)
-        }
-    }
-}
-
-// MARK: - Without blocking
-
-extension NetworkReachability {
     /// Asks for the flags without blocking a thread of the concurrency runtime.
     ///
     /// ```swift
     /// let flags = try await NetworkReachability(host: "example.com").flags()
     /// ```
     ///
-    /// The flags are those of ``blockingFlags()``. The kernel is asked in place, on the caller's actor: that takes
-    /// microseconds, less than changing threads. The task is suspended while a name is resolved, and holds no thread
-    /// while it waits for one of the 64 lookups that can run at the same time.
+    /// It is ``NetworkSource/value(of:)`` of ``query``: see there for where the work is done, and for errors.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
     /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
-    ///   `CancellationError` if the task is cancelled while a name is resolved. It throws at once then; a lookup that
-    ///   has begun occupies its thread until the resolver returns.
+    ///   `CancellationError` if the task is cancelled while a name is resolved.
     nonisolated(nonsending) public func flags() async throws -> ReachabilityFlags {
-        try flags(try await resolved())
+        try await source.value(of: query)
     }
 
-    /// Asks for a report without blocking a thread of the concurrency runtime.
+    /// Asks for the flags, and blocks the thread while a name is resolved.
     ///
-    /// The report is that of ``blockingReport(_:)``. See ``flags()`` for where the work is done.
+    /// It is ``NetworkSource/blockingValue(of:)`` of ``query``. Asynchronous functions call ``flags()``.
+    ///
+    /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
+    ///
+    /// - Returns: The flags; an empty set means that packets cannot leave for the target.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
+    public func blockingFlags() throws(ReachabilityError) -> ReachabilityFlags {
+        try source.blockingValue(of: query)
+    }
+
+    /// Asks for the flags and the facts that led to them, without blocking a thread of the concurrency runtime.
+    ///
+    /// The flags are those of ``flags()``. A full report evaluates every address of a name and finds out more about the
+    /// interface, which costs a little more.
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
-    /// - Returns: The flags, and the facts that led to them.
-    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
-    ///   `CancellationError` if the task is cancelled while a name is resolved.
+    /// - Returns: The report.
+    /// - Throws: The errors of ``flags()``.
     nonisolated(nonsending) public func report(
         _ detail: ReachabilityReport.Detail = .full
     ) async throws -> ReachabilityReport {
-        try report(detail, try await resolved())
+        try await source.value(of: reportQuery(detail))
     }
 
-    /// Resolves the name of the target; `nil` if it has none.
-    nonisolated(nonsending) private func resolved() async throws(CancellationError) -> ResolvedName? {
-        guard let name = subject.name else { return nil }
-        return try await source.facts.resolver.resolved(name, options)
+    /// Asks for the flags and the facts that led to them, and blocks the thread while a name is resolved.
+    ///
+    /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
+    /// - Returns: The report of ``report(_:)``.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
+    public func blockingReport(
+        _ detail: ReachabilityReport.Detail = .full
+    ) throws(ReachabilityError) -> ReachabilityReport {
+        try source.blockingValue(of: reportQuery(detail))
     }
 }
 
@@ -214,9 +206,8 @@ extension NetworkReachability {
         until condition: (ReachabilityFlags) -> Bool
     ) async throws -> ReachabilityFlags {
         // A report has the reason, which is for the error alone: the condition is asked about other flags.
-        let query = NetworkQuery(ReportQuery(target: subject, detail: .brief, changes: .report))
         var last: ReachabilityFlags?
-        return try await source.wait(for: query, timeout: timeout) { report in
+        return try await source.wait(for: reportQuery(onChangeOf: .report), timeout: timeout) { report in
             defer { last = report.flags }
             return report.flags != last && condition(report.flags)
         }.flags
@@ -239,6 +230,7 @@ extension NetworkReachability {
     /// ```
     ///
     /// The observation ends when it is released: keep it. See ``NetworkObservation`` for what holds for the calls.
+    /// ``NetworkSource`` observes any query.
     ///
     /// Apple's counterparts are `SCNetworkReachabilitySetCallback` and `SCNetworkReachabilitySetDispatchQueue`.
     ///
@@ -249,74 +241,33 @@ extension NetworkReachability {
     /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     public func observe(
-        on delivery: CallbackDelivery = .queue(.global()),
-        initial: InitialValue = .deliver,
+        on delivery: NetworkSource.Delivery = .queue(.global()),
+        initial: NetworkSource.InitialValue = .deliver,
         _ handler: @escaping @Sendable (Result<ReachabilityFlags, ReachabilityError>) -> Void
     ) throws(ReachabilityError) -> NetworkObservation<ReachabilityFlags> {
-        try observe(.flags, on: delivery, initial: initial, handler)
+        try source.observe(query, on: delivery, initial: initial, handler)
     }
 
-    /// Calls a handler with the current flags or report, and then whenever they change.
-    ///
-    /// - Parameters:
-    ///   - value: What the handler is called with, and what counts as a change of it.
-    ///   - delivery: Where the handler is called.
-    ///   - initial: What happens to the current value.
-    ///   - handler: Called with the value, or the reason that there is none.
-    /// - Returns: The observation.
-    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
-    public func observe<Value>(
-        _ value: MonitoredValue<Value>,
-        on delivery: CallbackDelivery = .queue(.global()),
-        initial: InitialValue = .deliver,
-        _ handler: @escaping @Sendable (Result<Value, ReachabilityError>) -> Void
-    ) throws(ReachabilityError) -> NetworkObservation<Value> {
-        try source.observe(value.query(subject), on: delivery, initial: initial, handler)
-    }
-
-    /// Calls a handler that can end its observation with the current flags or report, and then whenever they change.
-    ///
-    /// - Parameters:
-    ///   - value: What the handler is called with, and what counts as a change of it.
-    ///   - delivery: Where the handler is called.
-    ///   - initial: What happens to the current value.
-    ///   - handler: Called with the observation, and the value or the reason that there is none.
-    /// - Returns: The observation.
-    /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
-    public func observe<Value>(
-        _ value: MonitoredValue<Value>,
-        on delivery: CallbackDelivery = .queue(.global()),
-        initial: InitialValue = .deliver,
-        _ handler:
-            @escaping @Sendable (
-                _ observation: NetworkObservation<Value>, _ result: Result<Value, ReachabilityError>
-            ) -> Void
-    ) throws(ReachabilityError) -> NetworkObservation<Value> {
-        try source.observe(value.query(subject), on: delivery, initial: initial, handler)
-    }
-
-    /// Calls a handler on the main actor with the current flags or report, and then whenever they change.
+    /// Calls a handler on the main actor with the current flags, and then whenever they change.
     ///
     /// ```swift
-    /// observation = try reachability.observe(.flags, on: MainActor.self) { result in
+    /// observation = try reachability.observe(on: MainActor.self) { result in
     ///     label.text = (try? result.get())?.letters
     /// }
     /// ```
     ///
     /// - Parameters:
-    ///   - value: What the handler is called with, and what counts as a change of it.
     ///   - actor: The main actor.
-    ///   - initial: What happens to the current value.
-    ///   - handler: Called with the value, or the reason that there is none.
+    ///   - initial: What happens to the current flags.
+    ///   - handler: Called with the flags, or the reason that there are none.
     /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
-    public func observe<Value>(
-        _ value: MonitoredValue<Value>,
+    public func observe(
         on actor: MainActor.Type,
-        initial: InitialValue = .deliver,
-        _ handler: @escaping @MainActor (Result<Value, ReachabilityError>) -> Void
-    ) throws(ReachabilityError) -> NetworkObservation<Value> {
-        try source.observe(value.query(subject), on: actor, initial: initial, handler)
+        initial: NetworkSource.InitialValue = .deliver,
+        _ handler: @escaping @MainActor (Result<ReachabilityFlags, ReachabilityError>) -> Void
+    ) throws(ReachabilityError) -> NetworkObservation<ReachabilityFlags> {
+        try source.observe(query, on: actor, initial: initial, handler)
     }
 
     /// The flags as a sequence: the current flags, and then every change.
@@ -329,52 +280,6 @@ extension NetworkReachability {
     ///
     /// See ``NetworkUpdates`` for failures and for the end.
     public var updates: NetworkUpdates<ReachabilityFlags> {
-        updates(of: .flags)
-    }
-
-    /// Flags or reports as a sequence: the current value, and then every change.
-    ///
-    /// ```swift
-    /// for try await report in reachability.updates(of: .reports()) {
-    ///     print(report.flags.letters, report.reason)
-    /// }
-    /// ```
-    ///
-    /// - Parameter value: What the elements are, and what counts as a change of them.
-    /// - Returns: The sequence.
-    public func updates<Value>(of value: MonitoredValue<Value>) -> NetworkUpdates<Value> {
-        source.updates(of: value.query(subject))
-    }
-}
-
-/// What is observed of the target of a handle: flags or reports, and what counts as a change of them.
-///
-/// ```swift
-/// for try await report in reachability.updates(of: .reports(onChangeOf: .report)) {
-///     print(report.flags.letters, report.interface?.name ?? "-", report.gateway?.description ?? "-")
-/// }
-/// ```
-public struct MonitoredValue<Value: Sendable>: Sendable {
-    /// Returns the query about a target.
-    let query: @Sendable (MonitoredTarget) -> NetworkQuery<Value>
-}
-
-extension MonitoredValue<ReachabilityFlags> {
-    /// The flags, whenever they change: see ``NetworkQuery/flags(of:options:)``.
-    public static let flags = MonitoredValue { NetworkQuery(FlagsQuery(target: $0)) }
-}
-
-extension MonitoredValue<ReachabilityReport> {
-    /// Reports: see ``NetworkQuery/reports(on:options:_:onChangeOf:)``.
-    ///
-    /// - Parameters:
-    ///   - detail: How much a report contains. The evaluations run on the monitor's thread.
-    ///   - change: What counts as a change.
-    /// - Returns: The value to observe.
-    public static func reports(
-        _ detail: ReachabilityReport.Detail = .brief,
-        onChangeOf change: ReachabilityReport.Change = .flags
-    ) -> Self {
-        Self { NetworkQuery(ReportQuery(target: $0, detail: detail, changes: change)) }
+        source.updates(of: query)
     }
 }

@@ -38,7 +38,7 @@ extension NetworkSource {
         var last: Result<Value, ReachabilityError>?
         if observed.namedTarget == nil {
             if !observed.isEvent {
-                last = Result { () throws(ReachabilityError) in try query.answer(from: facts) }
+                last = Result { () throws(ReachabilityError) in try observed.answer(from: facts, nil) }
             }
             if let value = last?.answer, condition(value) { return value }
             if isSingle { throw timeOut(of: observed, after: timeout, last) }

@@ -5,7 +5,7 @@ internal import RoutingModel
 /// An observation as a sequence: the current value, and then every change.
 ///
 /// ```swift
-/// for try await path in NetworkSource.kernel.updates(of: .path()).skippingFailures {
+/// for try await path in NetworkSource.kernel.updates(of: .path()) {
 ///     print(path)
 /// }
 /// ```
@@ -14,20 +14,22 @@ internal import RoutingModel
 ///   it needs.
 /// - Buffering: an iteration that is slower than the network gets the newest value and skips those in between. Two
 ///   equal values never come in a row. Of events, up to 256 are kept.
-/// - Failures: the sequence fails if the monitor cannot run, or an evaluation fails. ``skippingFailures`` goes on after
-///   evaluations that fail.
+/// - Failures: an evaluation that fails ends nothing. The sequence of values skips it, ``results`` has it as an
+///   element, and the monitor tries again. The sequence throws only if the monitor cannot run.
 /// - End: it ends without an error only when its task is cancelled, and at once without queries. The observation ends
 ///   with the iteration.
 ///
 /// A recording has the same sequence. Its iterations read the recording as fast as the values are taken, skip none of
-/// them, and end with it.
-public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
-    /// Why a query could not be answered.
+/// them, end with it, and throw if it cannot be read.
+public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
+    /// The elements.
+    public typealias Element = Value
+    /// Why the monitor cannot run, or the recording cannot be read.
     public typealias Failure = ReachabilityError
 
     /// Reads a recording up to the next change; `nil` at its end.
     package typealias Reading = () throws(ReachabilityError) -> (
-        index: Int, result: Result<Element, ReachabilityError>
+        index: Int, result: Result<Value, ReachabilityError>
     )?
 
     private enum Origin: Sendable {
@@ -35,40 +37,45 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
         case recording(@Sendable () throws(ReachabilityError) -> Reading)
     }
 
-    private let queries: [NetworkQuery<Element>]
+    private let queries: [NetworkQuery<Value>]
     private let origin: Origin
-    private var skipsFailures = false
 
-    init(_ queries: [NetworkQuery<Element>], _ monitor: SharedMonitor) {
+    init(_ queries: [NetworkQuery<Value>], _ monitor: SharedMonitor) {
         self.queries = queries
         origin = .monitor(monitor)
     }
 
     /// Creates the sequence of a recording, which each iteration begins to read.
     package init(
-        _ queries: [NetworkQuery<Element>],
+        _ queries: [NetworkQuery<Value>],
         reading begin: @escaping @Sendable () throws(ReachabilityError) -> Reading
     ) {
         self.queries = queries
         origin = .recording(begin)
     }
 
-    /// The sequence that continues after evaluations that fail.
+    /// The same with failures, as a handler gets them.
     ///
-    /// The monitor evaluates again after 1 s, and then less and less often. Until that succeeds, no element comes. The
-    /// sequence fails only if the monitor cannot run, or the recording cannot be read.
-    public var skippingFailures: Self {
-        var updates = self
-        updates.skipsFailures = true
-        return updates
-    }
+    /// ```swift
+    /// for try await result in reachability.updates.results {
+    ///     switch result {
+    ///     case .success(let flags): print(flags.letters)
+    ///     case .failure(let error): print("unknown: \(error)")
+    ///     }
+    /// }
+    /// ```
+    public var results: Results { Results(updates: self) }
 
     /// Begins an iteration.
     public func makeAsyncIterator() -> Iterator {
+        Iterator(base: begin(skipsFailures: true))
+    }
+
+    private func begin(skipsFailures: Bool) -> Base {
         // Nothing can follow without a query.
-        guard !queries.isEmpty else { return Iterator(base: nil) }
-        return Iterator(
-            base: Result { () throws(ReachabilityError) in
+        guard !queries.isEmpty else { return Base(iteration: nil) }
+        return Base(
+            iteration: Result { () throws(ReachabilityError) in
                 switch origin {
                 case .monitor(let monitor):
                     .monitor(try ObservationIteration(queries, monitor, skipsFailures: skipsFailures))
@@ -81,19 +88,40 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
             })
     }
 
-    /// One iteration, which ends when it is released.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate enum Base {
-            case monitor(ObservationIteration<Element>)
-            case recording(ReplayIteration<Element>)
+    /// An iteration of either kind.
+    fileprivate struct Base {
+        enum Iteration {
+            case monitor(ObservationIteration<Value>)
+            case recording(ReplayIteration<Value>)
         }
 
         /// Set to `.failure` if the iteration could not begin; `nil` after it failed, and without queries.
-        fileprivate var base: Result<Base, ReachabilityError>?
+        var iteration: Result<Iteration, ReachabilityError>?
+
+        mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(ReachabilityError) -> Result<Value, ReachabilityError>? {
+            switch try iteration.take()?.get() {
+            case .monitor(var base):
+                let result = await base.next(isolation: actor)
+                iteration = .success(.monitor(base))
+                return result
+            case .recording(var base):
+                let result = try base.next()
+                iteration = .success(.recording(base))
+                return result
+            case nil: return nil
+            }
+        }
+    }
+
+    /// One iteration, which ends when it is released.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var base: Base
 
         /// The observation of this iteration; `nil` if there is none, and after a failure.
-        package var observation: NetworkObservation<Element>? {
-            guard case .success(.monitor(let iteration)) = base else { return nil }
+        package var observation: NetworkObservation<Value>? {
+            guard case .success(.monitor(let iteration)) = base.iteration else { return nil }
             return iteration.observation
         }
 
@@ -101,27 +129,47 @@ public struct NetworkUpdates<Element: Sendable>: AsyncSequence, Sendable {
         ///
         /// - Returns: The value; `nil` after the task is cancelled, the iteration has failed, or the recording has
         ///   ended.
-        /// - Throws: `ReachabilityError` if the monitor cannot run, an evaluation fails, or the recording cannot be
-        ///   read.
+        /// - Throws: `ReachabilityError` if the monitor cannot run, or the recording cannot be read.
         public mutating func next(
             isolation actor: isolated (any Actor)?
-        ) async throws(ReachabilityError) -> Element? {
-            switch try base.take()?.get() {
-            case .monitor(var iteration):
-                let value = try await iteration.next(isolation: actor)?.get()
-                base = .success(.monitor(iteration))
-                return value
-            case .recording(var iteration):
-                let value = try iteration.next()
-                base = .success(.recording(iteration))
-                return value
-            case nil: return nil
+        ) async throws(ReachabilityError) -> Value? {
+            try await base.next(isolation: actor)?.get()
+        }
+    }
+
+    /// The results of evaluations: values, and failures, which end nothing.
+    public struct Results: AsyncSequence, Sendable {
+        /// A value, or the reason that there is none.
+        public typealias Element = Result<Value, ReachabilityError>
+        /// Why the monitor cannot run, or the recording cannot be read.
+        public typealias Failure = ReachabilityError
+
+        fileprivate let updates: NetworkUpdates
+
+        /// Begins an iteration.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(base: updates.begin(skipsFailures: false))
+        }
+
+        /// One iteration, which ends when it is released.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate var base: Base
+
+            /// Waits for a result that differs from the last one.
+            ///
+            /// - Returns: The result; `nil` after the task is cancelled, the iteration has failed, or the recording has
+            ///   ended.
+            /// - Throws: `ReachabilityError` if the monitor cannot run, or the recording cannot be read.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(ReachabilityError) -> Element? {
+                try await base.next(isolation: actor)
             }
         }
     }
 }
 
-/// One reading of a recording, whose values an observation would have received.
+/// One reading of a recording, whose results an observation would have received.
 private struct ReplayIteration<Value: Sendable> {
     let queries: [any Query<Value>]
     let skipsFailures: Bool
@@ -129,15 +177,15 @@ private struct ReplayIteration<Value: Sendable> {
     /// The last value of each query: after a failure that was skipped, the same one can follow.
     var last: [Int: Value] = [:]
 
-    /// Reads up to the next value; `nil` at the end, and after the task is cancelled.
-    mutating func next() throws(ReachabilityError) -> Value? {
+    /// Reads up to the next result; `nil` at the end, and after the task is cancelled.
+    mutating func next() throws(ReachabilityError) -> Result<Value, ReachabilityError>? {
         while !Task.isCancelled, let (index, result) = try read() {
-            guard skipsFailures else { return try result.get() }
+            guard skipsFailures else { return result }
             guard let value = result.answer else { continue }
             if let last = last.updateValue(value, forKey: index), queries[index].areSame(value, last) {
                 continue
             }
-            return value
+            return result
         }
         return nil
     }
@@ -174,7 +222,7 @@ struct ObservationIteration<Value: Sendable> {
         sink = ObservationSink(
             queries.map(\.query), .iteration(Box(continuation), tracker), selection, work: monitor.work)
         observation = try NetworkObservation(queries, sink, monitor, until: deadline)
-        continuation.onTermination = { [weak observation] _ in observation?.end(waits: false) }
+        continuation.onTermination = { [weak observation] _ in observation?.close(waits: false) }
         self.tracker = tracker
         wakes = stream.makeAsyncIterator()
     }
@@ -192,7 +240,7 @@ struct ObservationIteration<Value: Sendable> {
             tracker?.didWait()
             if wake == nil { return nil }
         }
-        observation.end(waits: false)
+        observation.close(waits: false)
         return nil
     }
 }
@@ -214,9 +262,7 @@ extension NetworkSource {
 
     /// Many queries as one sequence: the current value of each, and then every change, with the index of its query.
     ///
-    /// A failure of one query ends the sequence, unless it is ``NetworkUpdates/skippingFailures``.
-    ///
-    /// - Parameter queries: The queries.
+    /// - Parameter queries: The queries; without any, the sequence ends at once.
     /// - Returns: The sequence.
     public func updates<Value>(
         of queries: [NetworkQuery<Value>]

@@ -245,7 +245,9 @@ extension Evaluation {
 }
 
 extension NetworkQuery<ConnectionStatus> {
-    /// What becomes of a connection.
+    /// What becomes of a connection, which need not exist any more.
+    ///
+    /// There is no name to wait for.
     ///
     /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
     ///
@@ -253,46 +255,5 @@ extension NetworkQuery<ConnectionStatus> {
     /// - Returns: The query.
     public static func status(of connection: NetworkConnection) -> Self {
         Self(ConnectionQuery(connection: connection))
-    }
-}
-
-extension NetworkSource {
-    /// Asks what becomes of a connection.
-    ///
-    /// Its queries go to the kernel together, and it blocks for microseconds. Asynchronous functions call it as they
-    /// call `flags(of:)` of addresses: there is no name to wait for.
-    ///
-    /// - Parameter connection: The connection; it need not exist any more.
-    /// - Returns: The status.
-    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as lost.
-    public func status(of connection: NetworkConnection) throws(ReachabilityError) -> ConnectionStatus {
-        try NetworkQuery.status(of: connection).answer(from: facts)
-    }
-
-    /// Asks what becomes of many connections.
-    ///
-    /// ```swift
-    /// let statuses = try NetworkSource.kernel.statuses(of: pool.map(\.connection))
-    /// ```
-    ///
-    /// The queries go to the kernel together, up to 64 in a datagram. The kernel answers them one by one: the routes
-    /// can change in between.
-    ///
-    /// - Parameter connections: The connections.
-    /// - Returns: The statuses, in the order of the connections.
-    /// - Throws: `ReachabilityError` if one of the queries could not be answered.
-    public func statuses(
-        of connections: some Collection<NetworkConnection>
-    ) throws(ReachabilityError) -> [ConnectionStatus] {
-        try results(of: Array(connections)).map { (result) throws(ReachabilityError) in try result.get() }
-    }
-
-    /// The status of each connection, or the reason that it has none.
-    package func results(
-        of connections: [NetworkConnection]
-    ) -> [Result<ConnectionStatus, ReachabilityError>] {
-        facts.values(of: connections) { (connection, known) throws(Interruption) in
-            try ConnectionQuery(connection: connection).value(&known)
-        }
     }
 }

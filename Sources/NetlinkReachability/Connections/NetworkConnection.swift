@@ -7,7 +7,7 @@ internal import NetlinkRoute
 ///
 /// ```swift
 /// let connection = try NetworkConnection(fileDescriptor: descriptor)
-/// let status = try NetworkSource.kernel.status(of: connection)
+/// let status = try await NetworkSource.kernel.value(of: .status(of: connection))
 /// if status.state == .lost { reconnect() }
 /// ```
 ///

@@ -107,10 +107,7 @@ extension Known {
         case .pair(let own, let remote):
             return packets(to: Candidate.candidates(for: remote), from: own, options, detail)
         case .host(let name):
-            let query = KnownHost.NameQuery(
-                name: name, families: options.families, timeout: options.resolution.timeout)
-            guard let resolution = resolution ?? host.names.find(query) else { throw .missing }
-            let found = try value(of: resolution)
+            let found = try resolution(of: KnownHost.NameQuery(name, options))
             // If the name has no addresses, the default path is evaluated: if that needs a connection first, the name
             // may resolve afterwards.
             let addresses = if case .addresses = found { found.destinations } else { [IPAddress.anyV4] }
@@ -118,6 +115,14 @@ extension Known {
             packets.reason = found.failure(of: name) ?? packets.reason
             return packets
         }
+    }
+
+    /// What a name resolves to.
+    mutating func resolution(of name: KnownHost.NameQuery) throws(Interruption)
+        -> NetworkSource.NameResolution
+    {
+        guard let resolution = resolution ?? host.names.find(name) else { throw .missing }
+        return try value(of: resolution)
     }
 
     private func packets(

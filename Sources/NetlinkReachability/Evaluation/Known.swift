@@ -255,7 +255,7 @@ extension Known.Reading {
     /// Notes the places of the queries once there are many.
     fileprivate mutating func index(_ lookups: [RouteLookup]) {
         let count = first.count + later.reduce(0) { $0 + $1.count }
-        guard count > 64 else { return }
+        guard count > 128 else { return }
         if places.isEmpty {
             for range in [first] + later { for place in range { places[lookups[place].query] = place } }
         } else {

@@ -27,12 +27,20 @@ struct KnownFacts<Key: Equatable, Value> {
         }
     }
 
-    /// Asks for all that is missing; returns whether that was anything.
+    /// Asks for all that is missing, one after the other; returns whether that was anything.
     mutating func ask(_ body: (Key) throws(ReachabilityError) -> Value) -> Bool {
+        askTogether { keys in
+            keys.map { key in Result { () throws(ReachabilityError) in try body(key) } }
+        }
+    }
+
+    /// Asks for all that is missing at once; returns whether that was anything.
+    mutating func askTogether(_ body: ([Key]) -> [Result<Value, ReachabilityError>]) -> Bool {
         guard isMissing else { return false }
         isMissing = false
-        for place in facts.indices where facts[place].result == nil {
-            facts[place].result = Result { () throws(ReachabilityError) in try body(facts[place].key) }
+        let places = facts.indices.filter { facts[$0].result == nil }
+        for (place, result) in zip(places, body(places.map { facts[$0].key })) {
+            facts[place].result = result
         }
         return true
     }
@@ -85,7 +93,9 @@ final class KnownHost {
     /// What connect(2) gives a socket; `nil` where no socket can show it.
     var connections = KnownFacts<RouteQuery, ConnectOutcome?>()
     /// What names resolve to.
-    var names = KnownFacts<NameQuery, HostResolution>()
+    var names = KnownFacts<NameQuery, NetworkSource.NameResolution>()
+    /// The policy of the host that orders addresses.
+    var addressPolicy = KnownFacts<Whole, AddressPolicy>()
 
     /// What decides which source addresses a socket can get: the packet, and the answer without a source.
     struct SourceQuery: Equatable, CustomStringConvertible {
@@ -96,10 +106,16 @@ final class KnownHost {
     }
 
     /// What decides how a name is resolved.
-    struct NameQuery: Equatable, CustomStringConvertible {
+    struct NameQuery: Hashable, Sendable, CustomStringConvertible {
         let name: String
         let families: ReachabilityOptions.Families
         let timeout: Duration
+
+        init(_ name: String, _ options: ReachabilityOptions) {
+            self.name = name
+            families = options.families
+            timeout = options.resolution.timeout
+        }
 
         var description: String { name }
     }
@@ -113,6 +129,7 @@ final class KnownHost {
             indices.missing("index of"), forwardingEnds.missing("forwarding table of interface"),
             wireGuardPeers.missing("WireGuard peers of interface"), sources.missing("sources for"),
             connections.missing("connect(2) of"), names.missing("addresses of"),
+            addressPolicy.missing("policy of addresses"),
         ].flatMap(\.self)
     }
 
@@ -142,10 +159,8 @@ final class KnownHost {
                 try routing.sourceAddresses(for: query.packet, after: query.answer)
             })
         note(connections.ask { (query) throws(ReachabilityError) in try routing.connect(query) })
-        note(
-            names.ask { (query) throws(ReachabilityError) in
-                try facts.resolver.resolve(query.name, families: query.families, timeout: query.timeout)
-            })
+        note(names.askTogether(facts.resolver.resolve))
+        note(addressPolicy.ask { _ in facts.addressPolicy() })
         return isAsked
     }
 }

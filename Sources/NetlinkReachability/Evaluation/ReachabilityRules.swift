@@ -27,7 +27,9 @@ package enum ReachabilityRules {
             guard case .rejected(let rejection) = answer else { return Judgement([], .noRoute) }
             return Judgement([], kind(of: rejection, of: candidate, packet))
         }
-        if packet.ipProtocol == IPProtocol.tcp.rawValue, isGroup(packet.destination, match.type) {
+        if packet.ipProtocol == ReachabilityOptions.IPProtocol.tcp.rawValue,
+            isGroup(packet.destination, match.type)
+        {
             return Judgement([], .groupOverTCP)
         }
         var judgement =

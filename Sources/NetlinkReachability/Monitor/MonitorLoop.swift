@@ -8,7 +8,7 @@ internal import SystemSupport
 /// The monitor's thread: waits for events, feeds them to ``MonitorState`` and performs the actions that it returns.
 ///
 /// All members belong to that thread. The only code of the user that it runs are handlers with
-/// ``CallbackDelivery/onMonitorThread``. It calls them with no lock held and while nothing here is half
+/// ``NetworkSource/Delivery/onMonitorThread``. It calls them with no lock held and while nothing here is half
 /// done; what they start and stop comes as mail.
 ///
 /// A structure that is not copied: accesses to a class's properties are checked at run time, for each event.
@@ -41,9 +41,9 @@ struct MonitorLoop: ~Copyable {
     private var isEnding = false
     private var timeAsleep: Duration
     /// What this thread has counted.
-    private var counters = MonitorCounters()
+    private var counters = NetworkSource.MonitorCounters()
     /// The part that the monitor's totals already include.
-    private var published = MonitorCounters()
+    private var published = NetworkSource.MonitorCounters()
 
     init(mailbox: MonitorMailbox, feed: (any ChangeFeed)?, monitor: SharedMonitor) {
         self.mailbox = mailbox
@@ -333,16 +333,16 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func resolve(_ id: MonitorState.ID, _ generation: UInt32) {
-        guard let target = observations[id]?.namedTarget, let name = target.name else {
+        guard let name = observations[id]?.namedTarget?.name else {
             return state.resolved(id, generation: generation, .success(.notFound), at: clock.now)
         }
         counters.resolutions += 1
         let (mailbox, work) = (mailbox, monitor.work)
         work?.begin()
         _ = monitor.facts.resolver.begin(
-            name,
-            families: target.options.families,
-            timeout: target.options.resolution.timeout,
+            name.name,
+            families: name.families,
+            timeout: name.timeout,
             countedBy: work
         ) { result in
             mailbox.post(.resolved(id, generation: generation, result))

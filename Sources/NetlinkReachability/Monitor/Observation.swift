@@ -4,7 +4,7 @@
 ///
 /// Every kind of query takes the same path from the beginning to the delivery:
 ///
-///     NetworkQuery         what is evaluated: a FlagsQuery, ReportQuery, PathQuery or ConnectionQuery
+///     NetworkQuery         what is evaluated: a FlagsQuery, ReportQuery, PathQuery, ConnectionQuery or OrderQuery
 ///     NetworkObservation   joins the SharedMonitor, evaluates once on the caller's thread
 ///     MonitorMailbox       carries the query to the monitor's thread
 ///     MonitorState         decides when to evaluate it again
@@ -13,7 +13,7 @@
 ///                          queue or on the monitor's thread, or to an iteration
 protocol Observation: AnyObject, Sendable {
     /// The target whose name has to be resolved first; `nil` if there is no name.
-    var namedTarget: MonitoredTarget? { get }
+    var namedTarget: FlagsQuery? { get }
     /// What the value depends on besides routes and interfaces.
     var inputs: QueryInputs { get }
     /// Where the results go.
@@ -39,7 +39,7 @@ final class QueryObservation<Value: Sendable>: Observation {
         (self.query, self.sink, self.index) = (query, sink, index)
     }
 
-    var namedTarget: MonitoredTarget? { query.namedTarget }
+    var namedTarget: FlagsQuery? { query.namedTarget }
     var inputs: QueryInputs { query.inputs }
     var results: any ResultSink { sink }
 

@@ -5,26 +5,36 @@ internal import Glibc
 internal import RoutingModel
 internal import SystemSupport
 
-/// Where a handler is called.
-public enum CallbackDelivery: Sendable {
-    /// On a dispatch queue.
-    case queue(DispatchQueue)
-    /// On the monitor's thread, right after the evaluation: no other thread has to wake.
-    ///
-    /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All
-    /// observations of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and no
-    /// notification is read; after some time the kernel drops notifications, and everything is evaluated again.
-    ///
-    /// - The first call comes on that thread, too: it can come before or after the observation is returned.
-    /// - A handler can begin, cancel and release observations. What it begins first calls its handler after this call
-    ///   has returned, unless no other observation was left: a new thread begins then, while the old one can still
-    ///   be in this call.
-    /// - Synchronous queries work. For an address, they take microseconds; for a name, all observations wait for the
-    ///   resolver.
-    /// - It must not wait for what only the monitor can bring about: another handler, an element of
-    ///   ``NetworkUpdates``, ``NetworkReachability/waitUntilReachable(timeout:)``. Such a wait never ends.
-    /// - All signals are blocked on the thread.
-    case onMonitorThread
+extension NetworkSource {
+    /// Where a handler is called.
+    public enum Delivery: Sendable {
+        /// On a dispatch queue.
+        case queue(DispatchQueue)
+        /// On the monitor's thread, right after the evaluation: no other thread has to wake.
+        ///
+        /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All
+        /// observations of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and
+        /// no notification is read; after some time the kernel drops notifications, and everything is evaluated again.
+        ///
+        /// - The first call comes on that thread, too: it can come before or after the observation is returned.
+        /// - A handler can begin, cancel and release observations. What it begins first calls its handler after this
+        ///   call has returned, unless no other observation was left: a new thread begins then, while the old one can
+        ///   still be in this call.
+        /// - Synchronous queries work. For an address, they take microseconds; for a name, all observations wait for
+        ///   the resolver.
+        /// - It must not wait for what only the monitor can bring about: another handler, an element of
+        ///   ``NetworkUpdates``, ``NetworkReachability/waitUntilReachable(timeout:)``. Such a wait never ends.
+        /// - All signals are blocked on the thread.
+        case onMonitorThread
+    }
+
+    /// What happens to the current value at the beginning of an observation.
+    public enum InitialValue: Hashable, Sendable {
+        /// The handler is called with it.
+        case deliver
+        /// The handler is called with changes only.
+        case skip
+    }
 }
 
 /// Whether the result of an evaluation is delivered, and its error.
@@ -56,7 +66,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     /// Who receives the results.
     enum Receiver: Sendable {
-        case handler(Handler, CallbackDelivery)
+        case handler(Handler, NetworkSource.Delivery)
         /// The continuation is on the heap: its type has no fixed layout, and the runtime would copy each receiver.
         case iteration(Box<AsyncStream<Void>.Continuation>, IterationTracker?)
     }
@@ -97,8 +107,8 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         /// The queries with a result for the receiver, from `firstDue` on; the result where each one is delivered.
         var due: [(index: Int, result: Outcome?)] = []
         var firstDue = 0
-        /// Who waits until the handler has returned.
-        var waiting: [DispatchSemaphore] = []
+        /// Called when the handler has returned.
+        var waiting: [@Sendable () -> Void] = []
     }
 
     /// How many events wait for a slow receiver, which gets the oldest first.
@@ -122,17 +132,10 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         state = Locked(State(receiver: receiver, places: queries.map { Place(query: $0) }))
     }
 
-    /// The last answer to a query; `nil` before the first one, without such a query, and after the end.
-    func answered(_ index: Int) -> Value? {
+    /// The last answer to the only query; `nil` before the first one, with several queries, and after the end.
+    var answered: Value? {
         state.withLock { state in
-            state.receiver == nil || index >= state.places.count ? nil : state.places[index].answered
-        }
-    }
-
-    /// The last answer to each query.
-    var allAnswered: [Value?] {
-        state.withLock { state in
-            state.places.map { state.receiver == nil ? nil : $0.answered }
+            state.receiver == nil || state.places.count != 1 ? nil : state.places[0].answered
         }
     }
 
@@ -332,7 +335,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             state.isScheduled = state.receiver != nil && isDue(state)
             return (state.isScheduled, state.waiting.isEmpty ? [] : exchange(&state.waiting, with: []))
         }
-        for semaphore in waiting { semaphore.signal() }
+        for body in waiting { body() }
         return isStillDue
     }
 
@@ -344,22 +347,43 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     ///   could wait for itself.
     /// - Returns: Whether it had not ended before.
     func close(waits: Bool) -> Bool {
-        let (receiver, running) = state.withLock { state in
+        guard waits, !HandlerScope.isInside else { return close {} }
+        let returned = DispatchSemaphore(value: 0)
+        let isFirst = close { returned.signal() }
+        returned.wait()
+        return isFirst
+    }
+
+    /// Ends the delivery, and releases the receiver; the task is suspended while a call is running.
+    ///
+    /// - Returns: Whether it had not ended before.
+    nonisolated(nonsending) func close() async -> Bool {
+        var isFirst = false
+        await withCheckedContinuation { continuation in
+            isFirst = close { continuation.resume() }
+        }
+        return isFirst
+    }
+
+    private func close(whenReturned: @escaping @Sendable () -> Void) -> Bool {
+        let (isFirst, isCalling) = removeReceiver(whenReturned)
+        // The handler is released.
+        if !isCalling { whenReturned() }
+        return isFirst
+    }
+
+    private func removeReceiver(_ whenReturned: @escaping @Sendable () -> Void) -> (Bool, isCalling: Bool) {
+        let (receiver, isCalling) = state.withLock { state in
             let receiver = state.receiver.take()
             (state.due, state.firstDue) = ([], 0)
-            guard waits, state.isCalling, !HandlerScope.isInside else {
-                return (receiver, nil as DispatchSemaphore?)
-            }
-            let running = DispatchSemaphore(value: 0)
-            state.waiting.append(running)
-            return (receiver, running)
+            if state.isCalling { state.waiting.append(whenReturned) }
+            return (receiver, state.isCalling)
         }
-        running?.wait()
         if case .iteration(let continuation, let tracker) = receiver {
             continuation.value.finish()
             tracker?.end()
         }
-        return receiver != nil
+        return (receiver != nil, isCalling)
     }
 }
 

@@ -12,7 +12,7 @@ protocol Query<Value>: AnyObject, Sendable {
     /// What is evaluated, in words.
     var description: String { get }
     /// The target whose name the monitor resolves first; `nil` if there is no name.
-    var namedTarget: MonitoredTarget? { get }
+    var namedTarget: FlagsQuery? { get }
     /// What the value depends on besides routes and interfaces.
     var inputs: QueryInputs { get }
     /// Whether the values are events, which come of themselves: nothing is evaluated, and each is delivered.
@@ -33,6 +33,29 @@ protocol Query<Value>: AnyObject, Sendable {
 
     // MARK: Made for each kind by the extension
 
+    /// Evaluates the query alone.
+    ///
+    /// - Parameters:
+    ///   - facts: The network.
+    ///   - resolution: What its name resolves to; `nil` to resolve it.
+    /// - Returns: The value.
+    /// - Throws: `ReachabilityError` if there is none.
+    func answer(
+        from facts: NetworkFacts,
+        _ resolution: ResolvedName?
+    ) throws(ReachabilityError) -> Value
+    /// Evaluates queries with values of this type together, of whatever kind.
+    ///
+    /// - Parameters:
+    ///   - queries: The queries.
+    ///   - facts: The network.
+    ///   - resolutions: What names resolve to; others are resolved.
+    /// - Returns: The results, in the order of the queries.
+    func answers(
+        to queries: [NetworkQuery<Value>],
+        from facts: NetworkFacts,
+        _ resolutions: [KnownHost.NameQuery: ResolvedName]
+    ) -> [Result<Value, ReachabilityError>]
     /// Evaluates the query, and offers the result to a sink.
     ///
     /// - Parameters:
@@ -54,7 +77,7 @@ protocol Query<Value>: AnyObject, Sendable {
 }
 
 extension Query {
-    var namedTarget: MonitoredTarget? { nil }
+    var namedTarget: FlagsQuery? { nil }
     var inputs: QueryInputs { [] }
     var isEvent: Bool { false }
 
@@ -71,6 +94,30 @@ extension Query {
     func reason(_ value: Value) -> ReachabilityReason? { nil }
 
     func value(of event: NetworkEvent) -> Value? { nil }
+
+    func answer(
+        from facts: NetworkFacts,
+        _ resolution: ResolvedName?
+    ) throws(ReachabilityError) -> Value {
+        try facts.evaluate { (known) throws(Interruption) in
+            known.resolution = resolution
+            return try value(&known)
+        }
+    }
+
+    func answers(
+        to queries: [NetworkQuery<Value>],
+        from facts: NetworkFacts,
+        _ resolutions: [KnownHost.NameQuery: ResolvedName]
+    ) -> [Result<Value, ReachabilityError>] {
+        facts.values(of: queries) { (query, known) throws(Interruption) in
+            let query = query.query
+            if !resolutions.isEmpty, let name = query.namedTarget?.name {
+                known.resolution = resolutions[name]
+            }
+            return try query.value(&known)
+        }
+    }
 
     func evaluate(
         for sink: ObservationSink<Value>,
@@ -98,7 +145,9 @@ final class EventQuery: Query {
     func value(_ known: inout Known) throws(Interruption) -> NetworkEvent {
         throw .failed(
             ReachabilityError(
-                .systemFailure, operation: "evaluate events", message: "events come of themselves"))
+                .noCurrentValue,
+                operation: "ask for events",
+                message: "events have no current value: observe them, or iterate over updates(of: .events)"))
     }
 }
 
@@ -116,28 +165,18 @@ extension Result where Success: Sendable, Failure == ReachabilityError {
     }
 }
 
-/// A target with its options.
-///
-/// It is shared by the handle, its observations and the monitor.
-final class MonitoredTarget: Sendable {
-    let target: ReachabilityTarget
-    /// Options other than the defaults, which need no memory.
-    private let special: Box<ReachabilityOptions>?
+/// The query for a value that is known outside of the kernel.
+final class OutsideQuery<Value: Equatable & Sendable>: Query {
+    let description: String
+    private let read: @Sendable () -> Value
 
-    init(target: ReachabilityTarget, options: ReachabilityOptions) {
-        self.target = target
-        special = options == ReachabilityOptions() ? nil : Box(options)
+    init(_ description: String, _ read: @escaping @Sendable () -> Value) {
+        (self.description, self.read) = (description, read)
     }
 
-    var options: ReachabilityOptions {
-        special?.value ?? ReachabilityOptions()
-    }
+    func areSame(_ one: Value, _ other: Value) -> Bool { one == other }
 
-    /// The host name; `nil` if the target is not a name.
-    var name: String? { target.name }
-
-    /// The target itself if it has a name.
-    var named: MonitoredTarget? { name == nil ? nil : self }
+    func value(_ known: inout Known) throws(Interruption) -> Value { read() }
 }
 
 /// A query whose values have an index, as one of several queries of a sequence.
@@ -152,7 +191,7 @@ final class IndexedQuery<Element: Sendable>: Query {
     typealias Value = (index: Int, value: Element)
 
     var description: String { query.description }
-    var namedTarget: MonitoredTarget? { query.namedTarget }
+    var namedTarget: FlagsQuery? { query.namedTarget }
     var inputs: QueryInputs { query.inputs }
     var isEvent: Bool { query.isEvent }
 
@@ -171,47 +210,62 @@ final class IndexedQuery<Element: Sendable>: Query {
     func value(_ known: inout Known) throws(Interruption) -> Value { (index, try query.value(&known)) }
 }
 
-/// The query for a target's flags.
+/// The query for the flags of a target: the target with its options.
+///
+/// It is shared by the handle, its observations and the monitor.
 final class FlagsQuery: Query {
-    private let target: MonitoredTarget
+    let target: ReachabilityTarget
+    /// Options other than the defaults, which need no memory.
+    private let special: Box<ReachabilityOptions>?
 
-    init(target: MonitoredTarget) {
+    init(target: ReachabilityTarget, options: ReachabilityOptions) {
         self.target = target
+        special = options == ReachabilityOptions() ? nil : Box(options)
     }
 
-    var description: String { "flags of \(target.target)" }
+    var options: ReachabilityOptions {
+        special?.value ?? ReachabilityOptions()
+    }
 
-    var namedTarget: MonitoredTarget? { target.named }
+    /// The name of the target, and what decides how it is resolved; `nil` if the target is not a name.
+    var name: KnownHost.NameQuery? {
+        guard let name = target.name else { return nil }
+        return KnownHost.NameQuery(name, options)
+    }
+
+    var description: String { "flags of \(target)" }
+
+    var namedTarget: FlagsQuery? { target.name == nil ? nil : self }
 
     func words(_ flags: ReachabilityFlags) -> String { flags.letters }
 
     func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
 
     func value(_ known: inout Known) throws(Interruption) -> ReachabilityFlags {
-        try known.flags(of: target.target, target.options)
+        try known.flags(of: target, options)
     }
 }
 
 /// The query for a target's report.
 final class ReportQuery: Query {
-    private let target: MonitoredTarget
+    private let subject: FlagsQuery
     private let detail: ReachabilityReport.Detail
     private let changes: ReachabilityReport.Change
 
     init(
-        target: MonitoredTarget,
-        detail: ReachabilityReport.Detail,
-        changes: ReachabilityReport.Change
+        _ subject: FlagsQuery,
+        _ detail: ReachabilityReport.Detail,
+        _ changes: ReachabilityReport.Change
     ) {
-        (self.target, self.detail, self.changes) = (target, detail, changes)
+        (self.subject, self.detail, self.changes) = (subject, detail, changes)
     }
 
-    var description: String { "report on \(target.target)" }
+    var description: String { "report on \(subject.target)" }
 
-    var namedTarget: MonitoredTarget? { target.named }
+    var namedTarget: FlagsQuery? { subject.namedTarget }
 
     func sentence(on result: Result<ReachabilityReport, ReachabilityError>?) -> String {
-        ReachabilityReport.sentence(on: "\(target.target)", result)
+        ReachabilityReport.sentence(on: "\(subject.target)", result)
     }
 
     func reason(_ report: ReachabilityReport) -> ReachabilityReason? { report.reason }
@@ -221,7 +275,7 @@ final class ReportQuery: Query {
     }
 
     func value(_ known: inout Known) throws(Interruption) -> ReachabilityReport {
-        try known.report(on: target.target, target.options, detail.evaluation)
+        try known.report(on: subject.target, subject.options, detail.evaluation)
     }
 }
 

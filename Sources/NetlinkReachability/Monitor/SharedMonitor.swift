@@ -43,7 +43,7 @@ package final class SharedMonitor: Sendable {
     /// Called with each evaluation; `nil` unless a program traces them.
     let trace: (@Sendable (NetworkTrace) -> Void)?
     private let state = Locked(State())
-    private let totals = Locked(MonitorCounters())
+    private let totals = Locked(NetworkSource.MonitorCounters())
     private let threads = Atomic<Int>(0)
 
     package init(
@@ -65,12 +65,12 @@ package final class SharedMonitor: Sendable {
     }
 
     /// What the monitor has done since the source exists.
-    var counters: MonitorCounters {
+    var counters: NetworkSource.MonitorCounters {
         totals.withLock { $0 }
     }
 
     /// Adds what a thread has counted since it last did so; an earlier thread can still be ending.
-    func add(_ counters: MonitorCounters, after published: MonitorCounters) {
+    func add(_ counters: NetworkSource.MonitorCounters, after published: NetworkSource.MonitorCounters) {
         totals.withLock { $0.add(counters, after: published) }
     }
 
@@ -254,47 +254,49 @@ final class MonitorMailbox: Sendable {
     }
 }
 
-/// What the monitor of a network source had done, and what had gone wrong, when the counters were read.
-///
-/// No counter calls for action: the monitor recovers from everything that is counted here. The numbers explain why a
-/// monitor is busy or late.
-public struct MonitorCounters: Hashable, Sendable {
-    /// Kernel notifications that were read.
-    public internal(set) var notifications: UInt64 = 0
-    /// Times that the kernel dropped notifications, after which everything is evaluated again.
-    public internal(set) var overruns: UInt64 = 0
-    /// Datagrams from a process other than the kernel, which are ignored.
-    public internal(set) var spoofed: UInt64 = 0
-    /// Datagrams that were larger than the buffer; each counts as an overrun too.
-    public internal(set) var truncated: UInt64 = 0
-    /// Notifications that were cut or malformed.
-    public internal(set) var malformed: UInt64 = 0
-    /// Multicast groups that a sandbox refuses; with any, everything is evaluated every 5 s.
-    public internal(set) var refusedGroups: UInt64 = 0
-    /// Times that everything was evaluated only because notifications are refused.
-    public internal(set) var polls: UInt64 = 0
-    /// Evaluations of targets and paths.
-    public internal(set) var evaluations: UInt64 = 0
-    /// Evaluations that failed and are tried again.
-    public internal(set) var failures: UInt64 = 0
-    /// Results that differed from the previous one.
+extension NetworkSource {
+    /// What the monitor of a network source had done, and what had gone wrong, when the counters were read.
     ///
-    /// Includes results that a pending `wait` received and ignored.
-    public internal(set) var deliveries: UInt64 = 0
-    /// Names that the resolver was asked for.
-    public internal(set) var resolutions: UInt64 = 0
-    /// Names that the resolver could not resolve for now, or not in time.
-    public internal(set) var failedResolutions: UInt64 = 0
-    /// Answers of the resolver that were dropped, because the name was resolved again meanwhile or is not watched.
-    public internal(set) var lateResolutions: UInt64 = 0
-    /// Times that the machine was found to have slept.
-    public internal(set) var sleeps: UInt64 = 0
+    /// No counter calls for action: the monitor recovers from everything that is counted here. The numbers explain why
+    /// a monitor is busy or late.
+    public struct MonitorCounters: Hashable, Sendable {
+        /// Kernel notifications that were read.
+        public internal(set) var notifications: UInt64 = 0
+        /// Times that the kernel dropped notifications, after which everything is evaluated again.
+        public internal(set) var overruns: UInt64 = 0
+        /// Datagrams from a process other than the kernel, which are ignored.
+        public internal(set) var spoofed: UInt64 = 0
+        /// Datagrams that were larger than the buffer; each counts as an overrun too.
+        public internal(set) var truncated: UInt64 = 0
+        /// Notifications that were cut or malformed.
+        public internal(set) var malformed: UInt64 = 0
+        /// Multicast groups that a sandbox refuses; with any, everything is evaluated every 5 s.
+        public internal(set) var refusedGroups: UInt64 = 0
+        /// Times that everything was evaluated only because notifications are refused.
+        public internal(set) var polls: UInt64 = 0
+        /// Evaluations of targets and paths.
+        public internal(set) var evaluations: UInt64 = 0
+        /// Evaluations that failed and are tried again.
+        public internal(set) var failures: UInt64 = 0
+        /// Results that differed from the previous one.
+        ///
+        /// Includes results that a pending `wait` received and ignored.
+        public internal(set) var deliveries: UInt64 = 0
+        /// Names that the resolver was asked for.
+        public internal(set) var resolutions: UInt64 = 0
+        /// Names that the resolver could not resolve for now, or not in time.
+        public internal(set) var failedResolutions: UInt64 = 0
+        /// Answers of the resolver that were dropped, because the name was resolved again meanwhile or is not watched.
+        public internal(set) var lateResolutions: UInt64 = 0
+        /// Times that the machine was found to have slept.
+        public internal(set) var sleeps: UInt64 = 0
 
-    /// Creates counters that are all zero.
-    public init() {}
+        /// Creates counters that are all zero.
+        public init() {}
+    }
 }
 
-extension MonitorCounters {
+extension NetworkSource.MonitorCounters {
     /// Copies the counters of a feed.
     mutating func take(_ feed: FeedCounters) {
         notifications = feed.messages
@@ -305,7 +307,7 @@ extension MonitorCounters {
     }
 
     /// Adds what one thread has counted between two times.
-    mutating func add(_ new: MonitorCounters, after old: MonitorCounters) {
+    mutating func add(_ new: NetworkSource.MonitorCounters, after old: NetworkSource.MonitorCounters) {
         notifications += new.notifications - old.notifications
         overruns += new.overruns - old.overruns
         spoofed += new.spoofed - old.spoofed

@@ -137,7 +137,7 @@ extension NetworkPath: CustomStringConvertible {
 /// ```swift
 /// // A phone that is used as a hotspot, recognised by the name of its USB interface.
 /// let metering = NetworkMetering { $0.name.hasPrefix("usb") ? .expensive : .free }
-/// let path = try NetworkSource.kernel.path(metering: metering)
+/// let path = try await NetworkSource.kernel.value(of: .path(metering: metering))
 /// ```
 ///
 /// Programs such as NetworkManager store such settings (its `Metered` property). When they change, call

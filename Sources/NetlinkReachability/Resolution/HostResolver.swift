@@ -5,7 +5,7 @@ package import RoutingModel
 internal import SystemSupport
 
 /// The result of resolving a name; a failure is one of the resolver, and says nothing about the name.
-package typealias ResolvedName = Result<HostResolution, ReachabilityError>
+package typealias ResolvedName = Result<NetworkSource.NameResolution, ReachabilityError>
 
 /// Turns names into addresses.
 package protocol HostResolver: Sendable {
@@ -17,7 +17,7 @@ package protocol HostResolver: Sendable {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) throws(ReachabilityError) -> HostResolution
+    ) throws(ReachabilityError) -> NetworkSource.NameResolution
 
     /// Begins to resolve a name for a monitor or a task, and returns at once.
     ///
@@ -43,7 +43,7 @@ extension HostResolver {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) throws(ReachabilityError) -> HostResolution {
+    ) throws(ReachabilityError) -> NetworkSource.NameResolution {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
         _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
@@ -54,17 +54,39 @@ extension HostResolver {
         return try result.withLock { $0 }.get()
     }
 
+    /// Resolves names side by side while the calling thread waits.
+    ///
+    /// - Returns: The results, in the order of the names.
+    func resolve(_ names: [KnownHost.NameQuery]) -> [ResolvedName] {
+        // One name takes no other thread where the resolver needs none.
+        if names.count == 1 {
+            return names.map { name in
+                Result { () throws(ReachabilityError) in
+                    try resolve(name.name, families: name.families, timeout: name.timeout)
+                }
+            }
+        }
+        let results = Locked([ResolvedName](repeating: .success(.timedOut), count: names.count))
+        let group = DispatchGroup()
+        for (index, name) in names.enumerated() {
+            group.enter()
+            _ = begin(name.name, families: name.families, timeout: name.timeout, countedBy: nil) { result in
+                results.withLock { $0[index] = result }
+                group.leave()
+            }
+        }
+        group.wait()
+        return results.withLock { $0 }
+    }
+
     /// Resolves a name while the task is suspended.
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
-    func resolved(
-        _ name: String,
-        _ options: ReachabilityOptions
-    ) async throws(CancellationError) -> ResolvedName {
+    func resolved(_ name: KnownHost.NameQuery) async throws(CancellationError) -> ResolvedName {
         let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
-        let cancel = begin(
-            name, families: options.families, timeout: options.resolution.timeout, countedBy: nil
-        ) { continuation.yield($0) }
+        let cancel = begin(name.name, families: name.families, timeout: name.timeout, countedBy: nil) {
+            continuation.yield($0)
+        }
         // It ends without a result if the task is cancelled.
         for await result in results { return result }
         cancel()
@@ -72,19 +94,21 @@ extension HostResolver {
     }
 }
 
-/// The resolution of a name.
-public enum HostResolution: Hashable, Sendable {
-    /// The addresses in the resolver's order, at least one.
-    case addresses([IPAddress])
-    /// The name does not exist, or has no address of the families asked for.
-    case notFound
-    /// A temporary failure: a server failed or could not be reached.
-    case failed(String)
-    /// The timeout came first.
-    case timedOut
+extension NetworkSource {
+    /// The resolution of a name.
+    public enum NameResolution: Hashable, Sendable {
+        /// The addresses in the resolver's order, at least one.
+        case addresses([IPAddress])
+        /// The name does not exist, or has no address of the families asked for.
+        case notFound
+        /// A temporary failure: a server failed or could not be reached.
+        case failed(String)
+        /// The timeout came first.
+        case timedOut
+    }
 }
 
-extension HostResolution {
+extension NetworkSource.NameResolution {
     /// Where sockets go that connect to the addresses of the name; none if it has no addresses.
     ///
     /// Hosts files and filters of name servers map names to 0.0.0.0 or `::`. connect(2) takes these as the loopback

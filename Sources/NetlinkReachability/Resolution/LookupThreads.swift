@@ -12,7 +12,8 @@ internal import SystemSupport
 /// thread until it returns. The bound keeps a resolver that hangs from exhausting the process.
 final class LookupThreads: Sendable {
     /// A call that blocks, with the time that is left for it.
-    typealias Call = @Sendable (_ timeLeft: Duration) throws(ReachabilityError) -> HostResolution
+    typealias Call =
+        @Sendable (_ timeLeft: Duration) throws(ReachabilityError) -> NetworkSource.NameResolution
 
     /// How many calls run at the same time, abandoned ones included.
     static let limit = 64
@@ -38,9 +39,11 @@ final class LookupThreads: Sendable {
     /// - Parameters:
     ///   - timeout: The longest time, which includes that of waiting for other calls to end.
     ///   - call: The call.
-    /// - Returns: The result; ``HostResolution/timedOut`` if the call takes longer.
+    /// - Returns: The result; ``NetworkSource.NameResolution/timedOut`` if the call takes longer.
     /// - Throws: An error of the call, or one of a process without a thread for it.
-    func run(within timeout: Duration, _ call: @escaping Call) throws(ReachabilityError) -> HostResolution {
+    func run(within timeout: Duration, _ call: @escaping Call) throws(ReachabilityError)
+        -> NetworkSource.NameResolution
+    {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
         let request = Request(call, timeout) { resolved in

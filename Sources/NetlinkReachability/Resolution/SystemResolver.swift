@@ -10,7 +10,8 @@ internal import SystemSupport
 package final class SystemResolver: HostResolver {
     /// A call that resolves a name and returns when it is done, after any time.
     package typealias BlockingCall =
-        @Sendable (String, ReachabilityOptions.Families) throws(ReachabilityError) -> HostResolution
+        @Sendable (String, ReachabilityOptions.Families) throws(ReachabilityError) ->
+        NetworkSource.NameResolution
 
     /// The resolver of the process.
     package static let shared = SystemResolver { (name, families) throws(ReachabilityError) in
@@ -29,7 +30,7 @@ package final class SystemResolver: HostResolver {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) throws(ReachabilityError) -> HostResolution {
+    ) throws(ReachabilityError) -> NetworkSource.NameResolution {
         if let known = Self.withoutCall(name, families, timeout) { return known }
         return try threads.run(within: timeout, lookup(name, families))
     }
@@ -58,7 +59,7 @@ package final class SystemResolver: HostResolver {
         _ name: String,
         _ families: ReachabilityOptions.Families,
         _ timeout: Duration
-    ) -> HostResolution? {
+    ) -> NetworkSource.NameResolution? {
         guard name.isLocalhost else { return timeout > .zero ? nil : .timedOut }
         var addresses: [IPAddress] = []
         if families.contains(.v6) { addresses.append(.loopbackV6) }
@@ -87,7 +88,7 @@ enum AddressInfo {
     static func resolve(
         _ name: String,
         families: ReachabilityOptions.Families
-    ) throws(ReachabilityError) -> HostResolution {
+    ) throws(ReachabilityError) -> NetworkSource.NameResolution {
         var hints = addrinfo()
         hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
         // One socket type: with any, every address is listed three times.
@@ -144,7 +145,9 @@ enum AddressInfo {
     /// Translates a failure of `getaddrinfo`.
     ///
     /// - Throws: An error for a process that ran out of something: it says nothing about the name.
-    static func resolution(code: Int32, errno number: Int32) throws(ReachabilityError) -> HostResolution {
+    static func resolution(code: Int32, errno number: Int32) throws(ReachabilityError)
+        -> NetworkSource.NameResolution
+    {
         let error = ReachabilityError(
             operation: "resolve a name", number: code == EAI_MEMORY ? ENOMEM : number)
         if error.isExhaustion { throw error }

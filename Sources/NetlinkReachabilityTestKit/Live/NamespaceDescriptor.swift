@@ -204,7 +204,7 @@ struct NoNames: NameResolver {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) async throws -> HostResolution {
+    ) async throws -> NetworkSource.NameResolution {
         throw LiveNetwork.Failure(
             description: "a live network resolves no names: pass a resolver to `resolving(with:)`")
     }

@@ -7,7 +7,7 @@ internal import SystemSupport
 ///
 /// ```swift
 /// let recording = Recording(path: "/var/lib/netflags")      // a file or a directory
-/// var replay = try recording.replay(of: [.reports(), .reports(on: .host("192.0.2.7"))])
+/// var replay = try recording.replay(of: [.report(), .report(of: .host("192.0.2.7"))])
 /// while let step = try replay.next() {
 ///     guard case .change(let change) = step else { continue }
 ///     print(change.time, change.result, change.causes.first?.description ?? "")

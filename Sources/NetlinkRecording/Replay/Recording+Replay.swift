@@ -6,7 +6,7 @@ extension Recording {
     /// Queries evaluated over recorded time: what an observation would have received, and why.
     ///
     /// ```swift
-    /// var replay = try recording.replay(of: [.reports()])
+    /// var replay = try recording.replay(of: [.report()])
     /// while let step = try replay.next() {
     ///     switch step {
     ///     case .change(let change): print(change.time, change.result, change.causes.map(\.description))

@@ -28,6 +28,8 @@ public struct ReachabilityError: Error, Sendable {
         public static let resolverFailure = Code(description: "resolverFailure")
         /// The available facts, such as those of a recording, do not decide the answer.
         public static let undecided = Code(description: "undecided")
+        /// The query has no current value, as that for events: it can only be observed.
+        public static let noCurrentValue = Code(description: "noCurrentValue")
         /// A wait ran out of time before its condition held.
         public static let timedOut = Code(description: "timedOut")
         /// A recording cannot be read: the message contains the file, the position of the error in bytes, and the
@@ -120,7 +122,7 @@ extension ReachabilityError: CustomStringConvertible {
     /// One line: what failed, why, and what to do about it.
     public var description: String {
         switch code {
-        case .invalidHost, .invalidAddress, .unsupportedFamily, .timedOut:
+        case .invalidHost, .invalidAddress, .unsupportedFamily, .noCurrentValue, .timedOut:
             return message
         case .undecided:
             return "undecided: \(message)"

@@ -51,9 +51,8 @@ struct PendingReports {
     private func resolve(_ target: ReachabilityTarget) -> State {
         let (result, done) = (Locked<Answer?>(nil), DispatchSemaphore(value: 0))
         let evaluate: @Sendable () -> Void = { [threads, options, detail, source] in
-            source.reports(on: [target], options: options, detail) { answer in
-                result.withLock { $0 = answer }
-            }
+            let answer = source.blockingValues(of: [.report(of: target, options: options, detail)])
+            result.withLock { $0 = answer.first }
             done.signal()
             threads.signal()
         }
@@ -81,8 +80,7 @@ struct PendingReports {
                 body(TargetLine(target: text, outcome: result.withLock { $0 }))
                 index += 1
             case .address:
-                let targets = addresses(from: index)
-                source.reports(on: targets, options: options, detail) { outcome in
+                for outcome in source.blockingValues(of: addresses(from: index)) {
                     body(TargetLine(target: entries[index].text, outcome: outcome))
                     index += 1
                 }
@@ -98,14 +96,14 @@ struct PendingReports {
         return lines
     }
 
-    /// The addresses that follow each other from an index on.
-    private func addresses(from index: Int) -> [ReachabilityTarget] {
-        var targets: [ReachabilityTarget] = []
-        targets.reserveCapacity(entries.count - index)
+    /// The queries for the addresses that follow each other from an index on.
+    private func addresses(from index: Int) -> [NetworkQuery<ReachabilityReport>] {
+        var queries: [NetworkQuery<ReachabilityReport>] = []
+        queries.reserveCapacity(entries.count - index)
         for entry in entries[index...] {
             guard case .address(let target) = entry.state else { break }
-            targets.append(target)
+            queries.append(.report(of: target, options: options, detail))
         }
-        return targets
+        return queries
     }
 }

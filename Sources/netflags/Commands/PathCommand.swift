@@ -60,8 +60,10 @@ struct Path: NetflagsCommand {
         let format = PathFormat(
             isJSON: json, managers: recording == nil ? HostManagers() : nil, identifies: identity)
         let result = Result { () throws(ReachabilityError) in
-            try source.path(
-                options: options, metering: format.managers?.metering ?? .unmetered, identifies: identity)
+            try source.blockingValue(
+                of: .path(
+                    options: options, metering: format.managers?.metering ?? .unmetered, identifies: identity)
+            )
         }
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {

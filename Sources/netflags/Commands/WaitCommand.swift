@@ -118,7 +118,7 @@ extension Wait {
             }
             for _ in targets { progress.withLock { _ = $0.addTarget() } }
             for (index, target) in targets.enumerated() {
-                try watcher.add(.reports(on: target.target, options: query.options, .brief), at: index)
+                try watcher.add(.report(of: target.target, options: query.options, .brief), at: index)
             }
             watcher.drain()
             status = watcher.wait(for: [], until: deadline) == nil ? .unreachable : .success

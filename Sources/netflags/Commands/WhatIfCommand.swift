@@ -191,7 +191,7 @@ struct WhatIf: NetflagsCommand {
 
     /// The name servers of this host, and the other ends of its connections.
     private static var ownTargets: [IPAddress] {
-        let servers = (try? NetworkSource.kernel.path().nameservers) ?? []
+        let servers = (try? NetworkSource.kernel.blockingValue(of: .path()).nameservers) ?? []
         var remotes: [IPAddress] = []
         do {
             remotes = try SocketList(source: .kernel, namesProcesses: false).remotes()

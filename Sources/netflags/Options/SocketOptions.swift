@@ -34,7 +34,7 @@ struct SocketOptions: ParsableArguments {
         name: .customLong("protocol"),
         word: "As packets of tcp, udp or icmp; with --replay also others by number. (default: udp)",
         "protocol", .list(["tcp", "udp", "icmp"]), parsedBy: SocketText.ipProtocol)
-    var ipProtocol: IPProtocol?
+    var ipProtocol: ReachabilityOptions.IPProtocol?
 
     @Option(number: "As packets to this port.", "n", SocketText.port)
     var port: UInt16?
@@ -69,7 +69,7 @@ struct SocketOptions: ParsableArguments {
 
 extension ReachabilityOptions {
     /// The protocols whose packets have ports: DCCP, SCTP and UDP-Lite by their numbers.
-    private static let protocolsWithPorts: [IPProtocol] = [.tcp, .udp, 33, 132, 136]
+    private static let protocolsWithPorts: [ReachabilityOptions.IPProtocol] = [.tcp, .udp, 33, 132, 136]
 
     /// Throws for a protocol that only a query of a recording can have, and for ports of one that has none.
     func checkProtocol(isReplay: Bool) throws(UsageError) {

@@ -42,24 +42,25 @@ struct OrderRun {
         _ addresses: [IPAddress]
     ) -> (ordered: [OrderedAddress], failed: [(IPAddress, ReachabilityError)]) {
         if let ordered = try? ordered(addresses) { return (ordered, []) }
-        let failed = addresses.compactMap { address in
-            Result { () throws(ReachabilityError) in try ordered([address]) }.failure.map { (address, $0) }
+        let alone = source.blockingValues(of: addresses.map { .order(of: [$0], options: options) })
+        let failed = zip(addresses, alone).compactMap { address, result in
+            result.failure.map { (address, $0) }
         }
         let answered = addresses.filter { !failed.map(\.0).contains($0) }
         return ((try? ordered(answered)) ?? [], failed)
     }
 
     private func ordered(_ addresses: [IPAddress]) throws(ReachabilityError) -> [OrderedAddress] {
-        try source.ordered(addresses, options: options, interleaved: interleaved)
+        try source.blockingValue(of: .order(of: addresses, options: options, interleaved: interleaved))
     }
 
     // MARK: Names
 
     /// Resolves the names of all targets side by side, and waits for the last one.
-    private func resolutions(of targets: [ReadTarget]) -> [Result<HostResolution, ReachabilityError>] {
+    private func resolutions(of targets: [ReadTarget]) -> [ResolvedName] {
         let results = Locked(
             targets.map { entry in
-                entry.target.map { target -> HostResolution in
+                entry.target.map { target -> NetworkSource.NameResolution in
                     if case .address(let address) = target.kind { .addresses([address]) } else { .notFound }
                 }
             })
@@ -79,7 +80,7 @@ struct OrderRun {
     }
 }
 
-extension HostResolution {
+extension NetworkSource.NameResolution {
     /// Why a target has no address of the families that the options have; `nil` where it has one.
     fileprivate func reason(_ name: String, _ options: ReachabilityOptions) -> ReachabilityReason? {
         let isAdmitted = destinations.contains {

@@ -63,7 +63,8 @@ struct SocketStatuses {
             }
         }
         let (unknown, connections) = (Array(new.keys), Array(new.values))
-        for (group, result) in zip(unknown, source.results(of: connections)) { known[group] = result }
+        let answers = source.blockingValues(of: connections.map { .status(of: $0) })
+        for (group, result) in zip(unknown, answers) { known[group] = result }
         for index in open { results[index] = known[groups[index]] }
         return results.compactMap(\.self)
     }

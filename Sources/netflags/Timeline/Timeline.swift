@@ -146,7 +146,7 @@ extension Timeline {
     ) throws {
         // A cause is found by what the path was just before, also where that was no change of the flags.
         var replay = try recording.replay(
-            of: named.map { .reports(on: $0.target, options: options, .full, onChangeOf: .report) },
+            of: named.map { .report(of: $0.target, options: options, .full, onChangeOf: .report) },
             from: start, to: end)
         self.init(targets: named.map(\.text), onChangeOf: changes)
         while let step = try replay.next() {

@@ -43,8 +43,8 @@ final class WatchLines: Sendable {
     /// its own.
     func query(_ query: TargetQuery, _ target: ReachabilityTarget) -> NetworkQuery<ReachabilityReport> {
         let changes = explains ? .report : settings.changes
-        return .reports(
-            on: target, options: query.options, changes == .report ? .full : .brief, onChangeOf: changes)
+        return .report(
+            of: target, options: query.options, changes == .report ? .full : .brief, onChangeOf: changes)
     }
 
     /// Whether the settings can end the run.

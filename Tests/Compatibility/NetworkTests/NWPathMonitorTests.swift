@@ -267,7 +267,7 @@ struct NWPathMonitorTests {
         ] as [(Int8?, NWPath.LinkQuality)])
     func `the signal of a Wi-Fi link is its quality`(signal: Int8?, quality: NWPath.LinkQuality) throws {
         let network = SimulatedNetwork(.wifi)
-        let wlan0 = try #require(network.source.path().availableInterfaces.first).index
+        let wlan0 = try #require(network.source.blockingValue(of: .path()).availableInterfaces.first).index
         let monitor = NWPathMonitor(source: network.source) { $0 == wlan0 ? signal : 0 }
         #expect(monitor.currentPath.linkQuality == quality)
         #expect(monitor.currentPath == NWPathMonitor(source: network.source).currentPath)
@@ -283,7 +283,7 @@ struct NWPathMonitorTests {
     @Test func `a link that waits for an external event offers no connection`() throws {
         let network = SimulatedNetwork(.wired)
         try network.change { try $0.setDormant("eth0", isDormant: true) }
-        #expect(try network.source.path().status == .requiresConnection)
+        #expect(try network.source.blockingValue(of: .path()).status == .requiresConnection)
         let path = NWPathMonitor(source: network.source).currentPath
         #expect(path.status == .unsatisfied)
         #expect(!path.supportsIPv4 && !path.supportsIPv6 && !path.supportsDNS)

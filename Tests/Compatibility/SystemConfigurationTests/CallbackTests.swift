@@ -136,8 +136,10 @@ struct CallbackTests {
         end(target)
     }
 
-    @Test(arguments: [HostResolution.notFound, .failed("no server"), .timedOut])
-    func `a name without an address turns from the default path's flags to none`(resolution: HostResolution)
+    @Test(arguments: [NetworkSource.NameResolution.notFound, .failed("no server"), .timedOut])
+    func `a name without an address turns from the default path's flags to none`(
+        resolution: NetworkSource.NameResolution
+    )
         async throws
     {
         network.setDefault(true)

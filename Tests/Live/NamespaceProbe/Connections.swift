@@ -92,7 +92,7 @@ struct Connections {
             return ["broken", "\(error.number)", "\(error)", "", "", ""]
         }
         let answer = Result { () throws(ReachabilityError) in
-            try NetworkSource.kernel.status(of: connection)
+            try NetworkSource.kernel.blockingValue(of: .status(of: connection))
         }
         if case .failure(let error) = answer, error.code == .undecided {
             return ["undecided", "", "\(error)", "", "", ""]

@@ -58,7 +58,7 @@ struct PathMonitoring {
                 return received
             }
             let (required, prohibited) = try Self.types(one.restriction)
-            let path = try fresh.path(requiring: required, prohibiting: prohibited)
+            let path = try fresh.blockingValue(of: .path(requiring: required, prohibiting: prohibited))
             guard one.observation.current == path else { throw Probe.Failure("not the path: \(path)") }
             return received.map(Self.words).joined(separator: "; ") + "|" + Self.words(path)
         }

@@ -123,7 +123,8 @@ struct Queries {
             case "source": options.sourceAddress = try address(parts[1])
             case "mark": options.mark = try number(parts[1])
             case "user": options.user = try number(parts[1])
-            case "protocol": options.ipProtocol = UInt8(parts[1]).map(IPProtocol.init(rawValue:))
+            case "protocol":
+                options.ipProtocol = UInt8(parts[1]).map(ReachabilityOptions.IPProtocol.init(rawValue:))
             case "families": options.families = parts[1] == "v4" ? .v4 : .v6
             default: throw Probe.Failure("no option \(parts[0])")
             }
@@ -139,26 +140,21 @@ struct Queries {
 
 /// The results for an address that is asked about several times at once.
 private struct Together {
-    private let flags: [ReachabilityFlags]
+    private let flags: [Result<ReachabilityFlags, ReachabilityError>]
     private let reports: [Result<ReachabilityReport, ReachabilityError>]
 
     /// `nil` if the target is not an address.
     init?(_ handle: NetworkReachability) throws {
-        guard case .address(let address) = handle.target.kind else { return nil }
+        guard case .address = handle.target.kind else { return nil }
         let source = NetworkSource.kernel
         // More than fit into one datagram.
-        flags = try source.flags(of: Array(repeating: address, count: 70), options: handle.options)
-        var reports: [Result<ReachabilityReport, ReachabilityError>] = []
-        let targets = Array(repeating: handle.target, count: 70)
-        source.reports(on: targets, options: handle.options, .brief) {
-            reports.append($0)
-        }
-        self.reports = reports
+        flags = source.blockingValues(of: Array(repeating: handle.query, count: 70))
+        reports = source.blockingValues(of: Array(repeating: handle.reportQuery(), count: 70))
     }
 
     /// Describes how the results differ from those for the address alone; `nil` if they do not.
     func difference(from flags: ReachabilityFlags, _ report: ReachabilityReport) -> String? {
-        if let other = self.flags.first(where: { $0 != flags }) { return "flags \(other.letters)" }
+        if let other = self.flags.first(where: { $0 != .success(flags) }) { return "\(other)" }
         let other = reports.first { $0 != .success(report) }
         return other.map { "\($0)" }
     }

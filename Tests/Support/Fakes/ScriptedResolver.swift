@@ -19,14 +19,14 @@ package final class ScriptedResolver: HostResolver {
     }
 
     private struct State {
-        var answers: [String: HostResolution]
+        var answers: [String: NetworkSource.NameResolution]
         var error: ReachabilityError?
         var queries: [Query] = []
     }
 
     private let state: Locked<State>
 
-    package init(_ answers: [String: HostResolution] = [:], error: ReachabilityError? = nil) {
+    package init(_ answers: [String: NetworkSource.NameResolution] = [:], error: ReachabilityError? = nil) {
         state = Locked(State(answers: answers, error: error))
     }
 
@@ -37,7 +37,7 @@ package final class ScriptedResolver: HostResolver {
     package var count: Int { state.withLock { $0.queries.count } }
 
     /// Sets the answer for a name.
-    package func set(_ name: String, _ answer: HostResolution) {
+    package func set(_ name: String, _ answer: NetworkSource.NameResolution) {
         state.withLock { $0.answers[name] = answer }
     }
 

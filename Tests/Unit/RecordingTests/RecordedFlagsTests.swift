@@ -62,7 +62,8 @@ struct RecordedFlagsTests {
             #expect(try reachability.blockingReport().flags == wanted)
             if probe.oif == nil { plain.append((address, wanted)) }
         }
-        #expect(try source.flags(of: plain.map(\.address)) == plain.map(\.flags))
+        let together = source.blockingValues(of: plain.map { .flags(of: .address($0.address)) })
+        #expect(together == plain.map { .success($0.flags) })
     }
 
     @Test(arguments: RecordedNetwork.all)

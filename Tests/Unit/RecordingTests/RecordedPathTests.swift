@@ -12,7 +12,7 @@ struct RecordedPathTests {
         network: RecordedNetwork
     ) throws {
         let routing = try network.routing()
-        let path = try network.source(routing).path()
+        let path = try network.source(routing).blockingValue(of: .path())
         let flags = try network.defaultFlags(routing)
         let best = flags.max { $0.rank < $1.rank }?.rank ?? 0
         #expect(path.flags == (best == 0 ? [] : flags.first { $0.rank == best }))
@@ -26,7 +26,7 @@ struct RecordedPathTests {
         network: RecordedNetwork
     ) throws {
         let routing = try network.routing()
-        let path = try network.source(routing).path()
+        let path = try network.source(routing).blockingValue(of: .path())
         let answers = try network.defaultAnswers()
         let named = Set(answers.flatMap(\.ways).map(\.interface))
         #expect(Set(path.usedInterfaces.map { UInt32($0.index) }).isSubset(of: named))
@@ -66,7 +66,7 @@ struct RecordedPathTests {
     )
     func `the path of each kind of network`(name: String, expected: String) throws {
         let network = RecordedNetwork(name: name)
-        let path = try network.source(try network.routing()).path()
+        let path = try network.source(try network.routing()).blockingValue(of: .path())
         let interfaces = path.availableInterfaces.map { "\($0.name):\($0.type.rawValue)" }
         let traits = [
             (path.supportsIPv4, "IPv4"), (path.supportsIPv6, "IPv6"), (path.isExpensive, "expensive"),
@@ -79,7 +79,7 @@ struct RecordedPathTests {
     @Test func `a VRF's interfaces are not on the path of those outside`() throws {
         let network = RecordedNetwork(name: "20-kinds-zoo/02-up")
         let routing = try network.routing()
-        let path = try network.source(routing).path()
+        let path = try network.source(routing).blockingValue(of: .path())
         let ports = routing.snapshot.links.values.filter { $0.portKind == "vrf" || $0.kind == "vrf" }
         #expect(!ports.isEmpty)
         #expect(Set(path.availableInterfaces.map(\.name)).isDisjoint(with: ports.map(\.name)))
@@ -88,12 +88,12 @@ struct RecordedPathTests {
     @Test func `a required type has the path of its own interface`() throws {
         let network = RecordedNetwork(name: "02-wireguard/04-wg-quick-full-tunnel")
         let source = network.source(try network.routing())
-        let wired = try source.path(requiring: .wiredEthernet)
+        let wired = try source.blockingValue(of: .path(requiring: .wiredEthernet))
         #expect(wired.status == .satisfied)
         #expect(wired.availableInterfaces.map(\.name) == ["eth0"])
-        let untunnelled = try source.path(prohibiting: [.other])
+        let untunnelled = try source.blockingValue(of: .path(prohibiting: [.other]))
         #expect(untunnelled == wired)
-        let wifi = try source.path(requiring: .wifi)
+        let wifi = try source.blockingValue(of: .path(requiring: .wifi))
         #expect(wifi.status == .unsatisfied)
     }
 }

@@ -66,7 +66,7 @@ extension Recording {
         yieldsEvents: Bool = false
     ) throws -> [Replay<ReachabilityReport>.Step] {
         var replay = try replay(
-            of: targets.map { .reports(on: $0) }, from: start, to: end, yieldsEvents: yieldsEvents)
+            of: targets.map { .report(of: $0) }, from: start, to: end, yieldsEvents: yieldsEvents)
         var steps: [Replay<ReachabilityReport>.Step] = []
         while let step = try replay.next() { steps.append(step) }
         return steps

@@ -4,7 +4,7 @@
 ///
 /// ```swift
 /// let policy = AddressPolicy(gaiConf: "precedence ::ffff:0:0/96 100")    // IPv4 first
-/// let ordered = try NetworkSource.kernel.ordered(answers, policy: policy)
+/// let ordered = try await NetworkSource.kernel.value(of: .order(of: answers, policy: policy))
 /// ```
 ///
 /// The counterpart is `/etc/gai.conf` of the C library: gai.conf(5).

@@ -3,7 +3,7 @@
 /// What carries the packets of a tunnel: the interface through which its outer packets leave.
 ///
 /// ```swift
-/// for carrier in try NetworkSource.kernel.path().carriers { print(carrier) }
+/// for carrier in try await NetworkSource.kernel.value(of: .path()).carriers { print(carrier) }
 /// // wg0 is carried by eth0 (mark 51820; inferred from a rule)
 /// ```
 ///

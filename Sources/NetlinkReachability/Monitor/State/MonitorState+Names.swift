@@ -7,7 +7,7 @@ extension MonitorState {
     struct Names: Sendable {
         private struct Entry: Sendable {
             /// What is known; an old result counts until there is a new one.
-            var resolution: HostResolution?
+            var resolution: NetworkSource.NameResolution?
             /// Why the resolver could not run the last time; `nil` if it could.
             var error: ReachabilityError?
             /// Whether this was reported.
@@ -67,7 +67,7 @@ extension MonitorState.Names {
     }
 
     /// What is known of an observation's name; `nil` if nothing is known or there is no name.
-    func resolution(of id: MonitorState.ID) -> HostResolution? {
+    func resolution(of id: MonitorState.ID) -> NetworkSource.NameResolution? {
         entries.isEmpty ? nil : entries[id]?.resolution
     }
 

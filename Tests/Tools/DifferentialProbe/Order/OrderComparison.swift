@@ -132,7 +132,7 @@ struct OrderComparison {
         _ network: OrderedNetwork
     ) throws -> Judgement {
         let glibc = try Getaddrinfo.order(ofSet: number)
-        let ours = try network.source.ordered(set)
+        let ours = try network.source.blockingValue(of: .order(of: set))
         let order = ours.map(\.address)
         let recorded = try network.recordedOrder(of: set)
         let model = GlibcOrder(set, ours, network)

@@ -33,7 +33,7 @@ struct OrderRun {
             // Both sides read the policy again if it said so when it was first read.
             try Getaddrinfo.configure([[.loopbackV4, .loopbackV6]], gaiConf: "reload yes\n")
             _ = try Getaddrinfo.order(ofSet: 0)
-            _ = try NetworkSource.currentNamespace().ordered([.loopbackV4])
+            _ = try NetworkSource.currentNamespace().blockingValue(of: .order(of: [.loopbackV4]))
             try orderAll()
         } catch {
             print("failure", error)

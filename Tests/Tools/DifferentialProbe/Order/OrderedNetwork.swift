@@ -32,7 +32,7 @@ final class OrderedNetwork {
     /// The order of the tables of the network; `nil` where they do not decide.
     func recordedOrder(of set: [IPAddress]) throws(ReachabilityError) -> [OrderedAddress]? {
         do {
-            return try recorded.ordered(set, policy: .current)
+            return try recorded.blockingValue(of: .order(of: set, policy: .current))
         } catch {
             guard error.code == .undecided else { throw error }
             return nil

@@ -90,7 +90,7 @@ enum PathTestimony: String {
         _ sockets: [(RouteQuery, SocketWitness.Outcome)],
         _ network: WitnessedNetwork
     ) throws(ReachabilityError) {
-        let path = try network.source.path(options: triple.options)
+        let path = try network.source.blockingValue(of: .path(options: triple.options))
         guard path.flags == flags else {
             self = .flags
             return

@@ -25,7 +25,7 @@ struct CallbackTests {
     }
 
     private func started(
-        _ initial: InitialValue = .deliver
+        _ initial: NetworkSource.InitialValue = .deliver
     ) throws -> NetworkObservation<ReachabilityFlags> {
         try network.handle().observe(on: .queue(recorder.queue), initial: initial, recorder.handler)
     }
@@ -119,11 +119,14 @@ struct CallbackTests {
     func `a cancelled observation never calls again, wherever and whatever it delivers`(place: Int)
         async throws
     {
-        let delivery = [CallbackDelivery.queue(.global()), .queue(recorder.queue), .onMonitorThread][place]
+        let delivery = [NetworkSource.Delivery.queue(.global()), .queue(recorder.queue), .onMonitorThread][
+            place]
         let calls = Locked(0)
         let reachability = try network.handle()
         let flags = try reachability.observe(on: delivery) { _ in calls.withLock { $0 += 1 } }
-        let reports = try reachability.observe(.reports(), on: delivery) { _ in calls.withLock { $0 += 1 } }
+        let reports = try reachability.source.observe(reachability.reportQuery(), on: delivery) { _ in
+            calls.withLock { $0 += 1 }
+        }
         try await eventually("both handlers were called") { calls.withLock { $0 } == 2 }
         await settle()
         flags.cancel()

@@ -35,7 +35,7 @@ struct ChurnTests {
     /// Begins and ends an observation: its handler, this thread, or its release ends it.
     private static func live(_ number: Int, _ handle: NetworkReachability, _ tally: Tally) throws {
         let (end, slot) = (End(), ObservationSlot<ReachabilityFlags>())
-        let delivery = number.isMultiple(of: 2) ? CallbackDelivery.queue(.global()) : .onMonitorThread
+        let delivery = number.isMultiple(of: 2) ? NetworkSource.Delivery.queue(.global()) : .onMonitorThread
         let observation = try handle.observe(on: delivery) { _ in
             tally.calls.add(1, ordering: .relaxed)
             if end.isReached.load(ordering: .acquiring) { tally.lateCalls.add(1, ordering: .relaxed) }

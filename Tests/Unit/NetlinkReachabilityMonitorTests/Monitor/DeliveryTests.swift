@@ -108,7 +108,8 @@ struct DeliveryTests {
         network.routing.setRoute(.documentation, true)
         let results = Locked<[Result<ReachabilityFlags, ReachabilityError>]>([])
         let reachability = try network.handle(.host("www.example.com"))
-        let observation = try reachability.observe(.reports(), on: .onMonitorThread) { result in
+        let observation = try reachability.source.observe(reachability.reportQuery(), on: .onMonitorThread) {
+            result in
             results.withLock { $0.append(isOnMonitorThread ? result.map(\.flags) : .success([])) }
         }
         try await eventually("the name is resolved") { results.withLock { !$0.isEmpty } }
@@ -201,7 +202,7 @@ struct DeliveryTests {
         let results = Locked<[Result<ReachabilityFlags, ReachabilityError>]>([])
         let slot = ObservationSlot<ReachabilityReport>()
         let observation = try reachability.observe(on: .onMonitorThread) { _ in
-            let named = try? other.observe(.reports(), on: .onMonitorThread) { result in
+            let named = try? other.source.observe(other.reportQuery(), on: .onMonitorThread) { result in
                 results.withLock { $0.append(result.map(\.flags)) }
             }
             if let named { slot.keep(named) }

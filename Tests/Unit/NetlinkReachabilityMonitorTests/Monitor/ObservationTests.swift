@@ -62,7 +62,7 @@ struct ObservationTests {
         _ target: ReachabilityTarget = .address(IPAddress(192, 0, 2, 1)),
         onChangeOf change: ReachabilityReport.Change = .flags
     ) throws -> NetworkObservation<ReachabilityReport> {
-        try network.handle(target).observe(.reports(onChangeOf: change), on: .queue(queue)) { append($0) }
+        try network.source.observe(.report(of: target, onChangeOf: change), on: .queue(queue)) { append($0) }
     }
 
     /// Causes an evaluation.
@@ -92,16 +92,30 @@ struct ObservationTests {
         observation.cancel()
     }
 
-    @Test func `a sequence throws the failure of an evaluation, and ends`() async throws {
-        var updates = try network.handle().updates(of: .reports()).makeAsyncIterator()
-        #expect(try await updates.next()?.flags == [])
+    @Test func `the failure of an evaluation is a result of a sequence, and ends nothing`() async throws {
+        var results = try network.handle().updates.results.makeAsyncIterator()
+        #expect(try await results.next() == .success([]))
         await settle()
         network.routing.fail(error)
-        network.clock.advance(by: .seconds(1))
-        network.notify(.settings)
-        let error = await #expect(throws: ReachabilityError.self) { try await updates.next() }
-        #expect(error?.number == 24)
-        #expect(try await updates.next() == nil)
+        await evaluate()
+        #expect(try await results.next() == .failure(error))
+        network.routing.fail(nil)
+        network.setRoute(true)
+        await evaluate()
+        #expect(try await results.next() == .success([.reachable, .isDirect]))
+    }
+
+    @Test func `a sequence of values skips a failure, and no value comes twice`() async throws {
+        var updates = try network.handle().updates.makeAsyncIterator()
+        #expect(try await updates.next() == [])
+        await settle()
+        for failure in [error, nil] {
+            network.routing.fail(failure)
+            await evaluate()
+        }
+        network.setRoute(true)
+        await evaluate()
+        #expect(try await updates.next() == [.reachable, .isDirect])
     }
 
     @Test func `a missing interface is a no, and no failure`() async throws {
@@ -183,7 +197,7 @@ struct ObservationTests {
         }
         let source = NetworkSource(routing: network.routing, resolver: resolver)
         let reachability = try NetworkReachability(target: .host(name), source: source)
-        let observation = try reachability.observe(.reports(), on: .queue(queue)) { append($0) }
+        let observation = try source.observe(reachability.reportQuery(), on: .queue(queue)) { append($0) }
         #expect(take().isEmpty)
         held.signal()
         try await eventually("the report is delivered") { take().contains { $0.hasPrefix("-- -------") } }

@@ -135,7 +135,7 @@ struct ReentrancyTests {
     func `cancel waits for a call that is running, wherever it runs`(onMonitorThread: Bool) async throws {
         let (entered, gate) = (Locked(false), DispatchSemaphore(value: 0))
         let calls = Locked<[String]>([])
-        let delivery = onMonitorThread ? CallbackDelivery.onMonitorThread : .queue(recorder.queue)
+        let delivery = onMonitorThread ? NetworkSource.Delivery.onMonitorThread : .queue(recorder.queue)
         let observation = try network.handle().observe(on: delivery) { _ in
             entered.withLock { $0 = true }
             gate.wait()
@@ -148,16 +148,57 @@ struct ReentrancyTests {
         #expect(calls.withLock { $0 } == ["call", "cancelled"])
     }
 
+    @Test(arguments: [false, true])
+    func `the asynchronous end waits for a call that is running, and blocks no thread`(
+        onMonitorThread: Bool
+    ) async throws {
+        let (entered, gate) = (Locked(false), DispatchSemaphore(value: 0))
+        let calls = Locked<[String]>([])
+        let delivery = onMonitorThread ? NetworkSource.Delivery.onMonitorThread : .queue(recorder.queue)
+        let observation = try network.handle().observe(on: delivery) { _ in
+            entered.withLock { $0 = true }
+            gate.wait()
+            calls.withLock { $0.append("call") }
+        }
+        try await eventually("the call has begun") { entered.withLock { $0 } }
+        // More than the runtime has threads: with one blocked for each, nothing would open the gate.
+        let ends = (0..<256).map { _ in
+            Task {
+                await observation.end()
+                calls.withLock { $0.append("ended") }
+            }
+        }
+        try await eventually("the end has begun") { observation.current == nil }
+        #expect(calls.withLock { $0.isEmpty })
+        for end in ends.prefix(8) { end.cancel() }
+        gate.signal()
+        for end in ends { await end.value }
+        #expect(calls.withLock { $0 } == ["call"] + Array(repeating: "ended", count: 256))
+        #expect(network.source.monitor.userCount == 0)
+    }
+
+    @Test func `the asynchronous end of an idle or ended observation returns at once`() async throws {
+        let isReleased = Locked(false)
+        let witness = Locked<Witness?>(Witness { isReleased.withLock { $0 = true } })
+        let observation = try network.handle().observe(on: .queue(recorder.queue)) {
+            [kept = witness.withLock { $0.take() }] _ in withExtendedLifetime(kept) {}
+        }
+        _ = recorder.all
+        await observation.end()
+        #expect(isReleased.withLock { $0 } && network.source.monitor.userCount == 0)
+        await observation.end()
+        observation.cancel()
+    }
+
     /// The end came before the registration, which then took the place of another observation.
     @Test func `an observation that ends in its first call leaves nothing behind`() async throws {
         let (kept, recorder) = (try network.handle().observe { _ in }, recorder)
         for _ in 0..<200 {
-            let ended = DispatchSemaphore(value: 0)
-            let observation = try network.handle().observe(.flags, on: .queue(.global())) { observation, _ in
-                observation.cancel()
-                ended.signal()
+            let observation = try network.source.observe(network.handle().query) { _ in
+            } until: { _ in
+                true
             }
-            while ended.wait(timeout: .now()) != .success { await Task.yield() }
+            while network.source.monitor.userCount > 1 { await Task.yield() }
             withExtendedLifetime(observation) {}
         }
         let next = try network.handle().observe(on: .queue(recorder.queue), recorder.handler)
@@ -172,30 +213,52 @@ struct ReentrancyTests {
         kept.cancel()
     }
 
-    @Test(arguments: [CallbackDelivery.onMonitorThread, .queue(.global())])
-    func `a handler that gets its observation can end it in the first call`(
-        delivery: CallbackDelivery
+    @Test(arguments: [NetworkSource.Delivery.onMonitorThread, .queue(.global())])
+    func `an observation with a condition ends after the call with the value that meets it`(
+        delivery: NetworkSource.Delivery
     ) async throws {
-        network.routing.setRoute(.documentation, true)
-        let (calls, ended) = (Locked(0), DispatchSemaphore(value: 0))
-        let observation = try network.handle().observe(.flags, on: delivery) { observation, result in
-            observation.cancel()
-            calls.withLock { $0 += 1 }
-            #expect((try? result.get())?.isEmpty == false && observation.current == nil)
-            ended.signal()
+        let (calls, query) = (Locked<[ReachabilityFlags?]>([]), try network.handle().query)
+        let observation = try network.source.observe(query, on: delivery) { result in
+            calls.withLock { $0.append(try? result.get()) }
+        } until: {
+            !$0.isEmpty
         }
-        try await eventually("the call is over") { ended.wait(timeout: .now()) == .success }
+        try await eventually("the first call") { calls.withLock { $0 } == [[]] }
+        await network.source.monitor.settle()
+        network.clock.advance(by: .seconds(1))
+        network.setRoute(true)
+        try await eventually("it has ended") { network.source.monitor.userCount == 0 }
         network.setRoute(false)
         await network.source.monitor.settle()
-        #expect(calls.withLock { $0 } == 1 && observation.current == nil)
-        #expect(network.source.monitor.userCount == 0)
+        #expect(calls.withLock { $0 } == [[], [.reachable, .isDirect]] && observation.current == nil)
     }
 
-    @Test func `a handler that gets its observation does not keep it`() async throws {
+    @Test(arguments: [NetworkSource.Delivery.onMonitorThread, .queue(.global())])
+    func `the first value can meet the condition, and a failure meets none`(
+        delivery: NetworkSource.Delivery
+    ) async throws {
+        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
+        let (calls, query) = (Locked<[Bool]>([]), try network.handle().query)
+        let observation = try network.source.observe(query, on: delivery) { result in
+            calls.withLock { $0.append((try? result.get()) != nil) }
+        } until: { _ in
+            true
+        }
+        try await eventually("the failure") { calls.withLock { $0 } == [false] }
+        await network.source.monitor.settle()
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        try await eventually("it has ended") { network.source.monitor.userCount == 0 }
+        #expect(calls.withLock { $0 } == [false, true])
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `an observation with a condition is not kept by it`() async throws {
         weak var released: NetworkObservation<NetworkPath>?
         do {
-            let observation = try network.source.observe(.path(), on: .queue(recorder.queue)) { own, _ in
-                withExtendedLifetime(own) {}
+            let observation = try network.source.observe(.path(), on: .queue(recorder.queue)) { _ in
+            } until: { _ in
+                false
             }
             released = observation
             _ = recorder.all

@@ -83,7 +83,7 @@ struct ResourceTests {
             var none = limit
             none.rlim_cur = 0
             try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
-            #expect(throws: ReachabilityError.self) { try NetworkSource.kernel.path() }
+            #expect(throws: ReachabilityError.self) { try NetworkSource.kernel.blockingValue(of: .path()) }
             try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
             let observation = try NetworkSource.kernel.observe(.path()) { _ in }
             #expect(observation.current != nil)

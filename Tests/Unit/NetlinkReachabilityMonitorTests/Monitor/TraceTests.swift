@@ -121,7 +121,7 @@ struct TraceTests {
         await settle()
         #expect(take().contains { $0.hasSuffix("after a resolution)") })
         let path = try source.observe(.path()) { _ in }
-        let report = try source.observe(.reports(on: name)) { _ in }
+        let report = try source.observe(.report(of: name)) { _ in }
         let status = try source.observe(.status(of: connection)) { _ in }
         await settle()
         let queries = Set(take().compactMap { $0.split(separator: ":").first.map(String.init) })

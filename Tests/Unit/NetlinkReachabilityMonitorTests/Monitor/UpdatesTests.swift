@@ -32,9 +32,7 @@ struct UpdatesTests {
     func `without queries, a sequence ends at once`() async throws {
         let none: [NetworkQuery<ReachabilityFlags>] = []
         for try await _ in network.source.updates(of: none) { Issue.record("there is a value") }
-        for try await _ in network.source.updates(of: none).skippingFailures {
-            Issue.record("there is a value")
-        }
+        for try await _ in network.source.updates(of: none).results { Issue.record("there is a result") }
         #expect(network.source.monitor.userCount == 0)
     }
 
@@ -107,27 +105,32 @@ struct UpdatesTests {
         return NetworkReachability(target: .address(IPAddress(192, 0, 2, 1)), source: source)
     }
 
-    @Test(arguments: [false, true])
-    func `a sequence fails if the monitor cannot run, and ends`(skipsFailures: Bool) async throws {
+    @Test func `a sequence fails if the monitor cannot run, and ends`() async throws {
         let updates = try brokenHandle().updates
-        var iterator = (skipsFailures ? updates.skippingFailures : updates).makeAsyncIterator()
+        var iterator = updates.makeAsyncIterator()
         let error = await #expect(throws: ReachabilityError.self) { try await iterator.next() }
         #expect(error?.number == 24)
         #expect(try await iterator.next() == nil)
+        var results = updates.results.makeAsyncIterator()
+        await #expect(throws: try #require(error)) { try await results.next() }
+        #expect(try await results.next() == nil)
     }
 
-    @Test func `a sequence throws the error of the first evaluation`() async throws {
-        network.routing.fail(ReachabilityError(operation: "ask", number: 24))
-        var iterator = try network.handle().updates.makeAsyncIterator()
-        let error = await #expect(throws: ReachabilityError.self) { try await iterator.next() }
-        #expect(error?.number == 24)
-        #expect(network.source.monitor.userCount == 0)
+    @Test func `the failure of the first evaluation is a result, and the next one follows`() async throws {
+        let error = ReachabilityError(operation: "ask", number: 24)
+        network.routing.fail(error)
+        var results = try network.handle().updates.results.makeAsyncIterator()
+        #expect(try await results.next() == .failure(error))
+        await network.settle()
+        network.routing.fail(nil)
+        network.clock.advance(by: .seconds(1))
+        #expect(try await results.next() == .success([]))
     }
 
-    @Test func `a sequence that skips failures has the flags of the next evaluation`() async throws {
+    @Test func `a sequence has the flags of the evaluation after a failure`() async throws {
         network.routing.setRoute(.documentation, true)
         network.routing.fail(ReachabilityError(operation: "ask", number: 24))
-        var iterator = try network.handle().updates.skippingFailures.makeAsyncIterator()
+        var iterator = try network.handle().updates.makeAsyncIterator()
         await network.settle()
         network.routing.fail(nil)
         network.clock.advance(by: .seconds(1))

@@ -74,7 +74,7 @@ struct WaitingTests {
     }
 
     @Test func `a wait for reports returns the report`() async throws {
-        let report = try await wait(for: .reports(on: Self.target), until: \.isReachable) {
+        let report = try await wait(for: .report(of: Self.target), until: \.isReachable) {
             network.setRoute(true)
         }
         #expect(report.interface?.name == "eth0")
@@ -122,7 +122,7 @@ struct WaitingTests {
     }
 
     @Test func `a time-out has the reason of a report`() async throws {
-        let error = try await timeOut(.reports(on: Self.target))
+        let error = try await timeOut(.report(of: Self.target))
         #expect(error.reason?.code == .noRoute)
         #expect("\(error)" == "timed out after 3.0 seconds: 192.0.2.1 is not reachable: no route")
     }

@@ -53,7 +53,7 @@ struct CarrierTests {
     private func carriers(mark: UInt32 = 0) throws -> [String] {
         var options = ReachabilityOptions()
         options.mark = mark
-        return try network.source.path(options: options).carriers.map(\.description)
+        return try network.source.blockingValue(of: .path(options: options)).carriers.map(\.description)
     }
 
     private func defaultReport() throws -> ReachabilityReport {
@@ -66,7 +66,7 @@ struct CarrierTests {
         try addWires()
         tunnel(4, "gre4", to: "192.0.2.9")
         try route("0.0.0.0/0", 4)
-        let path = try network.source.path()
+        let path = try network.source.blockingValue(of: .path())
         #expect(path.carriers.map(\.description) == ["gre4 is carried by eth0 (to 192.0.2.9)"])
         #expect(path.carriers.map(\.isExact) == [true])
         #expect(path.status == .satisfied)
@@ -86,9 +86,9 @@ struct CarrierTests {
         try addWires()
         tunnel(4, "gre4", to: "192.0.2.9")
         try route("0.0.0.0/0", 4)
-        let before = try network.source.path().flags
+        let before = try network.source.blockingValue(of: .path()).flags
         cut(2, "eth0")
-        let path = try network.source.path()
+        let path = try network.source.blockingValue(of: .path())
         #expect(path.status == .requiresConnection)
         #expect(path.flags == before.union(.connectionRequired))
         #expect(
@@ -101,7 +101,7 @@ struct CarrierTests {
             report.reason.description == "gre4 waits until its outer packets can leave: eth0 has no carrier")
         #expect(!report.isReachable)
         network.wire(2, "eth0")
-        #expect(try network.source.path().status == .satisfied)
+        #expect(try network.source.blockingValue(of: .path()).status == .satisfied)
     }
 
     @Test func `a tunnel whose remote end has no route waits for one`() throws {
@@ -133,9 +133,9 @@ struct CarrierTests {
                 + "the packets around it (seg6 to 2001:db8:9::9) cannot leave: no route")
         try route("2001:db8:9::/48", 3)
         #expect(try carriers() == ["vxlan4 is carried by eth1 (to 198.51.100.9)"])
-        #expect(try network.source.path().status == .satisfied)
+        #expect(try network.source.blockingValue(of: .path()).status == .satisfied)
         cut(3, "eth1")
-        #expect(try network.source.path().status == .requiresConnection)
+        #expect(try network.source.blockingValue(of: .path()).status == .requiresConnection)
     }
 
     /// `set_tun_src`: a host has its default route for packets from its prefix alone, as OpenWrt has it.
@@ -239,7 +239,7 @@ struct CarrierTests {
         tunnel(4, "gre4", to: "198.51.100.9")
         try route("198.51.100.0/24", 3)
         try route("0.0.0.0/0", 4)
-        let flags = try network.source.path().flags
+        let flags = try network.source.blockingValue(of: .path()).flags
         #expect(flags.contains([.reachable, .connectionRequired, .connectionOnTraffic]))
     }
 
@@ -295,7 +295,7 @@ struct CarrierTests {
         }
         try route("0.0.0.0/0", 4)
         #expect(try carriers() == ["what carries gre4 is not known"])
-        #expect(try network.source.path().status == .satisfied)
+        #expect(try network.source.blockingValue(of: .path()).status == .satisfied)
     }
 
     // MARK: Tunnels in tunnels
@@ -311,7 +311,7 @@ struct CarrierTests {
                 "gre5 is carried by gre4 (to 10.9.4.9)", "gre4 is carried by eth0 (to 192.0.2.9)",
             ])
         cut(2, "eth0")
-        #expect(try network.source.path().status == .requiresConnection)
+        #expect(try network.source.blockingValue(of: .path()).status == .requiresConnection)
     }
 
     @Test func `a tunnel whose outer packets lead back into it waits`() throws {
@@ -331,7 +331,7 @@ struct CarrierTests {
         try route("10.4.0.0/16", 4)
         try route("0.0.0.0/0", 4)
         #expect(try defaultReport().reason.code == .tunnelWaits)
-        #expect(try network.source.path().carriers.count == 2)
+        #expect(try network.source.blockingValue(of: .path()).carriers.count == 2)
     }
 
     @Test func `a long chain of tunnels is followed up to a limit`() throws {
@@ -341,7 +341,7 @@ struct CarrierTests {
             try route("10.200.\(index).0/24", index + 1)
         }
         try route("0.0.0.0/0", 10)
-        #expect(try network.source.path().carriers.count == CarrierKey.depthLimit + 2)
+        #expect(try network.source.blockingValue(of: .path()).carriers.count == CarrierKey.depthLimit + 2)
     }
 
     @Test func `a tunnel in tunnels names what the outermost waits for`() throws {
@@ -486,7 +486,7 @@ struct CarrierTests {
 
     @Test func `a WireGuard peer is carried by the interface of the route to its endpoint`() throws {
         try addWireGuard()
-        let path = try network.source.path()
+        let path = try network.source.blockingValue(of: .path())
         #expect(path.carriers.map(\.description) == ["wg0 is carried by eth0 (to 192.0.2.9, mark 51820)"])
         #expect(path.carriers.map(\.evidence) == [.endpoint])
         #expect(path.carriers.map(\.isExact) == [true])
@@ -542,7 +542,7 @@ struct CarrierTests {
         #expect(full.interface?.name == "wg0")
         #expect(full.carriers.map(\.description) == ["nothing carries wg0: wg0 has no peer for 10.6.1.1"])
         #expect(try report("10.7.1.1").isReachable)
-        #expect(try network.source.path().status == .unsatisfied)
+        #expect(try network.source.blockingValue(of: .path()).status == .unsatisfied)
     }
 
     /// The outer packet of one tunnel is inside another one.
@@ -668,7 +668,7 @@ struct CarrierTests {
 
     @Test func `an endpoint is looked up with the mark and the ports of the interface`() throws {
         try addWireGuard()
-        _ = try network.source.path()
+        _ = try network.source.blockingValue(of: .path())
         let outer = network.routing.queries.filter { $0.destination == "192.0.2.9" }
         #expect(!outer.isEmpty)
         for query in outer {
@@ -745,19 +745,19 @@ struct CarrierTests {
 
     @Test func `packets with the mark that a rule keeps out of the tunnel's table carry it`() throws {
         try addFullTunnel()
-        let carriers = try network.source.path().carriers
+        let carriers = try network.source.blockingValue(of: .path()).carriers
         #expect(carriers.map(\.description) == ["wg0 is carried by eth0 (mark 51820; inferred from a rule)"])
         #expect(carriers.map(\.isExact) == [false])
     }
 
     @Test func `an inferred carrier that cannot send changes no flag`() throws {
         try addFullTunnel()
-        let before = try network.source.path().flags
+        let before = try network.source.blockingValue(of: .path()).flags
         cut(2, "eth0")
         #expect(
             try carriers()
                 == ["wg0 is carried by eth0 (mark 51820; inferred from a rule): eth0 has no carrier"])
-        #expect(try network.source.path().flags == before)
+        #expect(try network.source.blockingValue(of: .path()).flags == before)
     }
 
     @Test func `a rule that sends a masked mark to the main table shows the carrier`() throws {
@@ -854,17 +854,17 @@ struct CarrierTests {
 
     @Test func `a tunnel over a modem is expensive`() throws {
         try addFullTunnel()
-        #expect(try !network.source.path().isExpensive)
+        #expect(try !network.source.blockingValue(of: .path()).isExpensive)
         network.tunnel(5, "wwan0", kind: "wwan")
         network.apply(.removedRoute(.defaultRoute(2, via: "192.0.2.254")))
         try route("0.0.0.0/0", 5)
-        #expect(try network.source.path().isExpensive)
+        #expect(try network.source.blockingValue(of: .path()).isExpensive)
     }
 
     @Test func `the cost of a carrier is that of the path`() throws {
         try addFullTunnel()
         let metering = NetworkMetering { $0.name == "eth0" ? [.expensive, .constrained] : .free }
-        let path = try network.source.path(metering: metering)
+        let path = try network.source.blockingValue(of: .path(metering: metering))
         #expect(path.isExpensive && path.isConstrained)
         #expect(path.usedInterfaces.map(\.name) == ["wg0"])
     }

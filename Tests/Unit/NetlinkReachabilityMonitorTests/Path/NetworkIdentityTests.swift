@@ -29,7 +29,7 @@ struct NetworkIdentityTests {
         let network = ScriptedNetwork()
         network.wire(2, "eth0")
         network.setDefault(.defaultRoute(2, via: "192.0.2.254"))
-        #expect(try network.source.identity() == nil)
+        #expect(try network.source.blockingValue(of: .identity()) == nil)
     }
 
     /// It had the gateways of interfaces that packets do not take, too.
@@ -50,9 +50,9 @@ struct NetworkIdentityTests {
                 }
             }
         }
-        let path = try network.source.path()
+        let path = try network.source.blockingValue(of: .path())
         #expect(path.gateways.count == 2)
-        #expect(try network.source.identity()?.gateways == [one])
+        #expect(try network.source.blockingValue(of: .identity())?.gateways == [one])
     }
 
     // MARK: Changes

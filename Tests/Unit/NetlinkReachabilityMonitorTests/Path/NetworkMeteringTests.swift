@@ -26,7 +26,7 @@ struct NetworkMeteringTests {
     }
 
     private func path() throws -> NetworkPath {
-        try network.source.path(metering: metering)
+        try network.source.blockingValue(of: .path(metering: metering))
     }
 
     private func set(_ cost: NetworkMetering.Cost, _ name: String) {

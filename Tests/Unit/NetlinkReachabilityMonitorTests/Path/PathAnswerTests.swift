@@ -164,7 +164,7 @@ struct PathAnswerTests {
 
     @Test func `a query that fails is an error and no path`() throws {
         network.routing.fail(ReachabilityError(operation: "ask", number: 24))
-        let error = #expect(throws: ReachabilityError.self) { try network.source.path() }
+        let error = #expect(throws: ReachabilityError.self) { try network.source.blockingValue(of: .path()) }
         #expect(error?.number == 24)
     }
 

@@ -74,15 +74,15 @@ struct PathOptionsTests {
     @Test func `the path through certain types is that of a socket with options`() throws {
         var marked = ReachabilityOptions()
         marked.mark = 7
-        let wired = try network.source.path(requiring: .wiredEthernet, options: marked)
+        let wired = try network.source.blockingValue(of: .path(requiring: .wiredEthernet, options: marked))
         #expect(wired.usedInterfaces.map(\.name) == ["eth1", "eth0"])
-        let notWiFi = try network.source.path(prohibiting: [.wifi], options: marked)
+        let notWiFi = try network.source.blockingValue(of: .path(prohibiting: [.wifi], options: marked))
         #expect(notWiFi.usedInterfaces.map(\.name) == ["eth1", "eth0"])
     }
 
     @Test func `a source address of another host has no path and no interface`() throws {
         let options = ReachabilityOptions(sourceAddress: IPAddress(198, 51, 100, 1))
-        let path = try network.source.path(options: options)
+        let path = try network.source.blockingValue(of: .path(options: options))
         #expect(path.status == .unsatisfied)
         #expect(path.names == [])
         #expect(path.reason.code == .notOwnAddress)
@@ -111,7 +111,7 @@ struct PathOptionsTests {
                         options.sourceAddress = source.flatMap { IPAddress($0) }
                         let target = try NetworkReachability(options: options, source: network.source)
                             .blockingReport()
-                        let found = try network.source.path(options: options)
+                        let found = try network.source.blockingValue(of: .path(options: options))
                         #expect(found.flags == target.flags, "\(options)")
                         #expect(found.reason == target.reason, "\(options)")
                     }
@@ -124,7 +124,7 @@ struct PathOptionsTests {
 
     @Test func `without its interface a path is unsatisfied, and says so`() throws {
         let options = ReachabilityOptions(interface: "eth9")
-        let found = try network.source.path(options: options)
+        let found = try network.source.blockingValue(of: .path(options: options))
         #expect(found.status == .unsatisfied)
         #expect(found.reason.description == "there is no interface \"eth9\"")
     }

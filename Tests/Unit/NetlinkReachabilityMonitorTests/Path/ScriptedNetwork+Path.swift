@@ -8,7 +8,7 @@ import RoutingModel
 extension ScriptedNetwork {
     /// Finds the path once.
     func path(_ query: PathQuery = PathQuery()) throws -> NetworkPath {
-        try NetworkQuery(query).answer(from: source.facts)
+        try source.blockingValue(of: NetworkQuery(query))
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import NetlinkReachability
 
 private let address = IPAddress(192, 0, 2, 1)
-private let found = HostResolution.addresses([address])
+private let found = NetworkSource.NameResolution.addresses([address])
 
 struct MonitorNamesTests {
     private static let error = ReachabilityError(operation: "start a thread for the resolver", number: 11)
@@ -57,8 +57,10 @@ struct MonitorNamesTests {
         #expect(driver.resolutions.isEmpty)
     }
 
-    @Test(arguments: [HostResolution.failed("SERVFAIL"), .timedOut])
-    func `a failure for now is retried, less and less often, up to a minute`(failure: HostResolution) {
+    @Test(arguments: [NetworkSource.NameResolution.failed("SERVFAIL"), .timedOut])
+    func `a failure for now is retried, less and less often, up to a minute`(
+        failure: NetworkSource.NameResolution
+    ) {
         var driver = Self.resolving()
         var instants: [Int] = []
         var instant = 0

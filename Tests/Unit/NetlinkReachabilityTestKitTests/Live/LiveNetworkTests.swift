@@ -26,9 +26,9 @@ struct LiveNetworkTests {
 
     @Test func `a new namespace has a loopback interface alone`() throws {
         #expect(try network.shell("ip -o link | cut -d: -f2").split(separator: "\n") == [" lo"])
-        #expect(
-            try network.source.flags(of: ["127.0.0.1", "192.0.2.7"]).map(\.letters)
-                == ["-R -----ld", "-- -------"])
+        let flags = network.source.blockingValues(
+            of: [.flags(of: .address("127.0.0.1")), .flags(of: .address("192.0.2.7"))])
+        #expect(try flags.map { try $0.get().letters } == ["-R -----ld", "-- -------"])
     }
 
     @Test func `handles on any thread ask the kernel of the namespace`() async throws {
@@ -54,7 +54,7 @@ struct LiveNetworkTests {
         try plugIn()
         try network.shell("ip link set far netns \(peer.path)")
         try peer.shell("ip link set far up; ip addr add 192.0.2.1/24 dev far")
-        #expect(try peer.source.flags(of: ["192.0.2.2"]).map(\.letters) == ["-R ------d"])
+        #expect(try peer.source.blockingValue(of: .flags(of: .address("192.0.2.2"))).letters == "-R ------d")
     }
 
     @Test func `a script that fails is an error with its output`() {

@@ -29,7 +29,7 @@ struct PathTests {
     ])
     func `each condition has its path`(condition: NetworkCondition, expected: String) throws {
         let network = SimulatedNetwork(condition)
-        #expect(Self.words(try network.source.path()) == expected)
+        #expect(Self.words(try network.source.blockingValue(of: .path())) == expected)
     }
 
     @Test func `once settled, the handler of a path has returned and a loop waits again`() async throws {

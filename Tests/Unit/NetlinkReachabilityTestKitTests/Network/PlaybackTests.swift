@@ -54,7 +54,7 @@ final class PlaybackTests {
         )
         #expect(clockLog.take() == received)
 
-        var replay = try Recording(path: path).replay(of: [.reports(on: .host("198.51.100.7"))])
+        var replay = try Recording(path: path).replay(of: [.report(of: .host("198.51.100.7"))])
         var replayed: [String] = []
         while case .change(let change) = try replay.next() {
             replayed.append(try change.result.get().flags.letters)
@@ -78,10 +78,11 @@ final class PlaybackTests {
             return letters
         }
         let recorded = try await letters(
-            Recording(path: path).updates(of: .reports(on: .address("198.51.100.7"))), count: .max)
+            Recording(path: path).updates(of: .report(of: .address("198.51.100.7"))), count: .max)
         #expect(recorded.count > 2 && recorded.contains("-R -------"))
         let network = try SimulatedNetwork(playing: path)
-        let updates = try target(network).updates(of: .reports())
+        let handle = try target(network)
+        let updates = handle.source.updates(of: handle.reportQuery())
         let live = Task { try await letters(updates, count: recorded.count) }
         try await network.settle { network.listenerCount == 1 }
         while network.remainingStepCount > 0 { try await network.advance(by: .seconds(1)) }
@@ -92,10 +93,10 @@ final class PlaybackTests {
     @Test func `a recording that cannot be read, and a name, fail the sequence once`() async throws {
         let sequences = [
             (
-                Recording(path: "/nonexistent").updates(of: .reports()),
+                Recording(path: "/nonexistent").updates(of: .report()),
                 ReachabilityError.Code.unreadableRecording
             ),
-            (Recording(path: path).updates(of: .reports(on: try .host("example.com"))), .invalidHost),
+            (Recording(path: path).updates(of: .report(of: try .host("example.com"))), .invalidHost),
         ]
         for (updates, code) in sequences {
             var iterator = updates.makeAsyncIterator()

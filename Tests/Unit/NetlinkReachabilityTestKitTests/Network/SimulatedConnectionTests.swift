@@ -23,13 +23,15 @@ struct SimulatedConnectionTests {
 
     @Test func `a connection waits without a carrier, and is lost without its address`() throws {
         let connection = try connection()
-        #expect(try network.source.status(of: connection).state == .viable)
+        #expect(try network.source.blockingValue(of: .status(of: connection)).state == .viable)
         try network.change { try $0.setCarrier("eth0", isPresent: false) }
-        #expect(try network.source.status(of: connection).description == "waiting: eth0 has no carrier")
+        #expect(
+            try network.source.blockingValue(of: .status(of: connection)).description
+                == "waiting: eth0 has no carrier")
         try network.change { try $0.setCarrier("eth0", isPresent: true) }
-        #expect(try network.source.status(of: connection).isViable)
+        #expect(try network.source.blockingValue(of: .status(of: connection)).isViable)
         try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
-        let lost = try network.source.status(of: connection)
+        let lost = try network.source.blockingValue(of: .status(of: connection))
         #expect(lost.state == .lost)
         #expect(lost.description == "lost: the source 192.0.2.2 is not an address of this host")
     }
@@ -41,7 +43,7 @@ struct SimulatedConnectionTests {
             try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
             try host.addRoute(SimulatedRoute(to: "198.51.100.7/32", via: "192.0.3.1"))
         }
-        let status = try network.source.status(of: connection)
+        let status = try network.source.blockingValue(of: .status(of: connection))
         let data = try JSONEncoder().encode(status)
         let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(
@@ -66,16 +68,21 @@ struct SimulatedConnectionTests {
 
     @Test func `an MPTCP connection is viable as long as one of its subflows is`() throws {
         let connection = try multipathConnection()
-        #expect(try network.source.status(of: connection).subflows.map(\.state) == [.viable, .viable])
+        #expect(
+            try network.source.blockingValue(of: .status(of: connection)).subflows.map(\.state) == [
+                .viable, .viable,
+            ])
         try network.change { try $0.removeAddress("192.0.2.2", from: "eth0") }
-        let status = try network.source.status(of: connection)
+        let status = try network.source.blockingValue(of: .status(of: connection))
         #expect(status.state == .viable)
         #expect(status.interface?.name == "eth1")
         #expect(status.subflows.map(\.state) == [.lost, .viable])
         try network.change { try $0.setCarrier("eth1", isPresent: false) }
-        #expect(try network.source.status(of: connection).description == "waiting: eth1 has no carrier")
+        #expect(
+            try network.source.blockingValue(of: .status(of: connection)).description
+                == "waiting: eth1 has no carrier")
         try network.change { try $0.removeAddress("192.0.3.2", from: "eth1") }
-        #expect(try network.source.status(of: connection).state == .lost)
+        #expect(try network.source.blockingValue(of: .status(of: connection)).state == .lost)
     }
 
     @Test func `an observation follows the subflows of an MPTCP connection`() async throws {
@@ -101,9 +108,11 @@ struct SimulatedConnectionTests {
             try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
             try host.addRoute(SimulatedRoute(to: "0.0.0.0/0", via: "192.0.3.1", metric: 100))
         }
-        #expect(try network.source.status(of: connection).isViable)
+        #expect(try network.source.blockingValue(of: .status(of: connection)).isViable)
         try network.change { try $0.setCarrier("eth0", isPresent: false) }
-        #expect(try network.source.status(of: connection).description == "waiting: eth0 has no carrier")
+        #expect(
+            try network.source.blockingValue(of: .status(of: connection)).description
+                == "waiting: eth0 has no carrier")
     }
 
     @Test func `another uplink with a lower metric is a better path`() throws {
@@ -114,7 +123,7 @@ struct SimulatedConnectionTests {
             try host.addRoute(SimulatedRoute(to: "0.0.0.0/1", via: "192.0.3.1"))
             try host.addRoute(SimulatedRoute(to: "128.0.0.0/1", via: "192.0.3.1"))
         }
-        let status = try network.source.status(of: connection)
+        let status = try network.source.blockingValue(of: .status(of: connection))
         #expect(status.isViable)
         #expect(status.betterPath?.interface?.name == "eth1")
         #expect(status.betterPath?.gateway == IPAddress(192, 0, 3, 1))
@@ -132,7 +141,7 @@ struct SimulatedConnectionTests {
             try host.addRoute(route)
             try host.setDormant("eth1", isDormant: true)
         }
-        let status = try network.source.status(of: connection)
+        let status = try network.source.blockingValue(of: .status(of: connection))
         #expect(status.description == "viable: through gateway 192.0.2.1 on eth0")
     }
 
@@ -144,7 +153,7 @@ struct SimulatedConnectionTests {
             try host.addAddress("192.0.3.2", prefixLength: 24, to: "eth1")
             try host.addRoute(SimulatedRoute(to: "128.0.0.0/1", via: "192.0.3.1"))
         }
-        let description = try network.source.status(of: connection).description
+        let description = try network.source.blockingValue(of: .status(of: connection)).description
         #expect(
             description
                 == "viable: leaves through eth1, but answers may not arrive: eth0 has no carrier"

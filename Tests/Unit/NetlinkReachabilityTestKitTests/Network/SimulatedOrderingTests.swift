@@ -35,7 +35,7 @@ struct SimulatedOrderingTests {
     }
 
     @Test func `an address without a route comes last and has no rank`() throws {
-        let list = try network.source.ordered([address("2001:db8::9"), far4])
+        let list = try network.source.blockingValue(of: .order(of: [address("2001:db8::9"), far4]))
         #expect(lines(list) == ["1 198.51.100.7 ", "0 2001:db8::9 rule 1: unreachable"])
         #expect(list.map(\.isReachable) == [true, false])
         #expect(list[0].sourceAddress == IPAddress(192, 0, 2, 2) && list[1].sourceAddress == nil)
@@ -49,10 +49,10 @@ struct SimulatedOrderingTests {
             try host.addAddress("10.0.0.2", prefixLength: 24, to: "eth1")
         }
         let addresses = [IPAddress(10, 0, 0, 9), far4]
-        #expect(lines(try network.source.ordered(addresses))[0] == "1 10.0.0.9 ")
+        #expect(lines(try network.source.blockingValue(of: .order(of: addresses)))[0] == "1 10.0.0.9 ")
         try network.change { try $0.setCarrier("eth1", isPresent: false) }
         #expect(
-            lines(try network.source.ordered(addresses)) == [
+            lines(try network.source.blockingValue(of: .order(of: addresses))) == [
                 "1 198.51.100.7 ", "0 10.0.0.9 rule 1: unreachable",
             ])
     }
@@ -61,7 +61,7 @@ struct SimulatedOrderingTests {
         try addIPv6()
         let addresses = [far4, try address("2600::1")]
         #expect(
-            lines(try network.source.ordered(addresses)) == [
+            lines(try network.source.blockingValue(of: .order(of: addresses))) == [
                 "1 2600::1 ", "2 198.51.100.7 rule 6: precedence",
             ])
         try network.change { host in
@@ -69,13 +69,16 @@ struct SimulatedOrderingTests {
             try host.addAddress("fd00::2", prefixLength: 64, to: "eth0")
         }
         #expect(
-            lines(try network.source.ordered(addresses)) == ["1 198.51.100.7 ", "2 2600::1 rule 5: label"])
+            lines(try network.source.blockingValue(of: .order(of: addresses))) == [
+                "1 198.51.100.7 ", "2 2600::1 rule 5: label",
+            ])
     }
 
     @Test func `the policy is the caller's, and otherwise the standard one`() throws {
         try addIPv6()
         let policy = AddressPolicy(gaiConf: "precedence ::ffff:0:0/96 100")
-        let list = try network.source.ordered([try address("2600::1"), far4], policy: policy)
+        let list = try network.source.blockingValue(
+            of: .order(of: [try address("2600::1"), far4], policy: policy))
         #expect(lines(list) == ["1 198.51.100.7 ", "2 2600::1 rule 6: precedence"])
     }
 
@@ -83,7 +86,8 @@ struct SimulatedOrderingTests {
         try addIPv6()
         try network.change { try $0.addRoute(SimulatedRoute(to: "203.0.113.0/24", kind: .unreachable)) }
         let v6 = try ["2600::1", "2600::2", "2600::3"].map { try address($0) }
-        let list = try network.source.ordered([IPAddress(203, 0, 113, 1), far4] + v6, interleaved: true)
+        let list = try network.source.blockingValue(
+            of: .order(of: [IPAddress(203, 0, 113, 1), far4] + v6, interleaved: true))
         #expect(
             lines(list) == [
                 "1 2600::1 ", "2 198.51.100.7 rule 6: precedence", "3 2600::2 RFC 8305: interleaved",
@@ -96,24 +100,27 @@ struct SimulatedOrderingTests {
         var options = ReachabilityOptions()
         options.families = .v4
         let both = [try address("2600::1"), far4]
-        #expect(lines(try network.source.ordered(both, options: options)) == ["1 198.51.100.7 "])
+        #expect(
+            lines(try network.source.blockingValue(of: .order(of: both, options: options))) == [
+                "1 198.51.100.7 "
+            ])
         options = ReachabilityOptions()
         options.sourceAddress = try address("2001:db8::2")
-        let list = try network.source.ordered(both, options: options)
+        let list = try network.source.blockingValue(of: .order(of: both, options: options))
         #expect(lines(list) == ["1 2600::1 ", "0 198.51.100.7 rule 1: unreachable"])
         #expect(list[0].sourceAddress == options.sourceAddress)
     }
 
     @Test func `a mapped address is ordered as the IPv4 address`() throws {
         let mapped = try address("::ffff:192.0.2.9")
-        let list = try network.source.ordered([far4, mapped])
+        let list = try network.source.blockingValue(of: .order(of: [far4, mapped]))
         #expect(lines(list) == ["1 ::ffff:192.0.2.9 ", "2 198.51.100.7 rule 9: longest prefix"])
     }
 
     @Test func `any number of addresses is ordered`() throws {
-        #expect(try network.source.ordered([]) == [])
+        #expect(try network.source.blockingValue(of: .order(of: [])) == [])
         let many = (0..<600).map { $0 % 2 == 0 ? far4 : near4 }
-        let list = try network.source.ordered(many)
+        let list = try network.source.blockingValue(of: .order(of: many))
         #expect(
             list.map(\.address) == Array(repeating: near4, count: 300) + Array(repeating: far4, count: 300))
         #expect(list.compactMap(\.rank) == Array(1...600))
@@ -122,23 +129,24 @@ struct SimulatedOrderingTests {
     @Test func `the addresses of a name are ordered, and a name without addresses has none`() async throws {
         network.change { $0.names["example.com"] = .addresses("2600::1", "198.51.100.7") }
         let expected = ["1 198.51.100.7 ", "0 2600::1 rule 1: unreachable"]
-        #expect(lines(try await network.source.ordered(.host("example.com"))) == expected)
-        #expect(try await network.source.ordered(.host("unknown.example")) == [])
+        #expect(lines(try await network.source.value(of: .order(of: .host("example.com")))) == expected)
+        #expect(try await network.source.value(of: .order(of: .host("unknown.example"))) == [])
         let source = network.source
-        let blocking = { try source.blockingOrdered(.host("example.com")) }
+        let blocking = { try source.blockingValue(of: .order(of: .host("example.com"))) }
         #expect(lines(try blocking()) == expected)
     }
 
     @Test func `a pair is the remote address from the local one`() async throws {
-        let list = try await network.source.ordered(.pair(local: IPAddress(192, 0, 2, 2), remote: far4))
+        let list = try await network.source.value(
+            of: .order(of: .pair(local: IPAddress(192, 0, 2, 2), remote: far4)))
         #expect(list.map(\.sourceAddress) == [IPAddress(192, 0, 2, 2)])
-        let foreign = try await network.source.ordered(.pair(local: near4, remote: far4))
+        let foreign = try await network.source.value(of: .order(of: .pair(local: near4, remote: far4)))
         #expect(foreign.map(\.rank) == [nil])
     }
 
     @Test func `an address in a zone that does not exist comes last, and says so`() throws {
         let stray = try address("fe80::1%nowhere")
-        let list = try network.source.ordered([stray, far4])
+        let list = try network.source.blockingValue(of: .order(of: [stray, far4]))
         #expect(list.map(\.address) == [far4, stray])
         #expect(list.last?.reason.code == .noInterface)
     }

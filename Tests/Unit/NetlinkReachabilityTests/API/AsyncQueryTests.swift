@@ -28,7 +28,7 @@ struct AsyncQueryTests {
         /// The resolver that a source takes.
         var blocking: BlockingResolver { BlockingResolver { [self] _, _, _ in resolve() } }
 
-        private func resolve() -> HostResolution {
+        private func resolve() -> NetworkSource.NameResolution {
             continuation.yield(
                 calls.withLock {
                     $0.begun += 1
@@ -53,13 +53,13 @@ struct AsyncQueryTests {
 
     /// A resolver that a closure answers for.
     private struct ClosureResolver: NameResolver {
-        let answer: @Sendable (String) throws -> HostResolution
+        let answer: @Sendable (String) throws -> NetworkSource.NameResolution
 
         func resolve(
             _ name: String,
             families: ReachabilityOptions.Families,
             timeout: Duration
-        ) async throws -> HostResolution {
+        ) async throws -> NetworkSource.NameResolution {
             try answer(name)
         }
     }
@@ -134,12 +134,22 @@ struct AsyncQueryTests {
         #expect(hanging.callCount == LookupThreads.limit)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a cancelled query throws at once, while its resolver hangs`()
-        async throws
-    {
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            { source, query in _ = try await source.value(of: query) },
+            { source, query in _ = try await source.values(of: [.flags(), query]) },
+            { source, query in
+                let order = NetworkQuery.order(of: try .host("host.example"))
+                _ = try await source.value(of: order)
+            },
+        ] as [@Sendable (NetworkSource, NetworkQuery<ReachabilityFlags>) async throws -> Void])
+    func `a cancelled query throws at once, while its resolver hangs`(
+        ask: @escaping @Sendable (NetworkSource, NetworkQuery<ReachabilityFlags>) async throws -> Void
+    ) async throws {
         let resolver = HangingResolver()
         let handle = try handle("host.example", resolver.blocking)
-        let task = Task { try await handle.report() }
+        let task = Task { try await ask(handle.source, handle.query) }
         await resolver.waitForCalls(1)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -151,7 +161,28 @@ struct AsyncQueryTests {
         let targets = try ["db.internal", "other.internal", "198.51.100.7"].map {
             try ReachabilityTarget.host($0)
         }
-        #expect(try await source.flags(of: targets, options: patient) == [.reachable, [], .reachable])
+        let results = try await source.values(of: targets.map { .flags(of: $0, options: patient) })
+        #expect(results == [.success(.reachable), .success([]), .success(.reachable)])
+    }
+
+    /// One after the other, the second name waited for the first.
+    @Test(.timeLimit(.minutes(10))) func `names are resolved side by side, also for a blocked thread`()
+        async throws
+    {
+        let resolver = HangingResolver()
+        let source = source(resolver.blocking)
+        let queries = try ["one.example", "two.example"].map {
+            NetworkQuery.flags(of: try .host($0), options: patient)
+        }
+        let (results, continuation) = AsyncStream.makeStream(
+            of: [Result<ReachabilityFlags, ReachabilityError>].self)
+        DispatchQueue(label: "blocked").async { continuation.yield(source.blockingValues(of: queries)) }
+        await resolver.waitForCalls(2)
+        resolver.releaseCalls(2)
+        for await result in results {
+            #expect(result == [.success(.reachable), .success(.reachable)])
+            break
+        }
     }
 
     // MARK: Resolvers
@@ -182,7 +213,7 @@ struct AsyncQueryTests {
         struct NeverResolver: NameResolver {
             func resolve(
                 _ name: String, families: ReachabilityOptions.Families, timeout: Duration
-            ) async throws -> HostResolution {
+            ) async throws -> NetworkSource.NameResolution {
                 try await Task.sleep(for: .seconds(3_600))
                 return .notFound
             }

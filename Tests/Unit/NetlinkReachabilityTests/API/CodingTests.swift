@@ -111,9 +111,12 @@ struct CodingTests {
     }
 
     @Test(arguments: [
-        (IPProtocol.tcp, "6", "tcp"), (.udp, "17", "udp"), (.icmp, "1", "icmp"), (132, "132", "132"),
+        (ReachabilityOptions.IPProtocol.tcp, "6", "tcp"), (.udp, "17", "udp"), (.icmp, "1", "icmp"),
+        (132, "132", "132"),
     ])
-    func `a protocol is encoded as its number`(value: IPProtocol, number: String, words: String) throws {
+    func `a protocol is encoded as its number`(
+        value: ReachabilityOptions.IPProtocol, number: String, words: String
+    ) throws {
         #expect(String(decoding: try JSONEncoder().encode(value), as: UTF8.self) == number)
         #expect(try roundTrip(value) == value)
         #expect("\(value)" == words)

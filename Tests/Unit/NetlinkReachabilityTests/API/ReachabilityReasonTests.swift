@@ -58,7 +58,7 @@ struct ReachabilityReasonTests {
         )
         return [
             try reachability(.address(remote), host, options: fromLoopback).blockingReport().reason,
-            try NetworkQuery(PathQuery(required: .wifi)).answer(from: source.facts).reason,
+            try source.blockingValue(of: .path(requiring: .wifi)).reason,
             try reachability(.address(address("fe80::1")), network).blockingReport().reason,
             try reachability(.address(address("fe80::1%nosuch")), network).blockingReport().reason,
             try reachability(.pair(local: gateway, remote: remote), network).blockingReport().reason,

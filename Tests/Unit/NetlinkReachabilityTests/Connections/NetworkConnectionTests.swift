@@ -74,7 +74,7 @@ struct NetworkConnectionTests {
         #expect(connection.remotePort == server.port)
         #expect(connection.options.user == getuid())
         #expect(connection.interfaceIndex == 0)
-        #expect(try NetworkSource.kernel.status(of: connection).state == .local)
+        #expect(try NetworkSource.kernel.blockingValue(of: .status(of: connection)).state == .local)
     }
 
     @Test func `a mapped address is an IPv4 address`() throws {

@@ -275,7 +275,7 @@ struct PacketRouteTests {
         let network = network { $0.answers = [probeV6: [.route(.nexthops([dead]))]] }
         #expect(try reachability(.defaultPath, network).blockingReport().reason.code == .noCarrier)
         let source = NetworkSource(routing: network, resolver: ScriptedResolver())
-        #expect(try source.path().reason.code == .noCarrier)
+        #expect(try source.blockingValue(of: .path()).reason.code == .noCarrier)
     }
 
     @Test func `the flow of the options is part of the query`() throws {

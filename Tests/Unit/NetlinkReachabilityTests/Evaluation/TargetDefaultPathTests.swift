@@ -79,7 +79,7 @@ struct TargetDefaultPathTests {
     @Test func `a path uses the interfaces of both halves`() throws {
         let network = network([lowerProbe: [Self.routed], upperProbe: [Self.elsewhere]])
         let source = NetworkSource(routing: network, resolver: ScriptedResolver())
-        let path = try source.path()
+        let path = try source.blockingValue(of: .path())
         #expect(path.usesInterfaceType(.wiredEthernet) && path.usesInterfaceType(.other))
         #expect(path.gateways == [gateway])
         #expect(path.supportsIPv4 && !path.supportsIPv6)

@@ -18,7 +18,7 @@ struct TargetTests {
 
     private func handle(
         _ answers: [IPAddress: [ScriptedRouting.Answer]],
-        resolving resolution: HostResolution = .addresses([first, second, third]),
+        resolving resolution: NetworkSource.NameResolution = .addresses([first, second, third]),
         options: ReachabilityOptions = ReachabilityOptions()
     ) throws -> (NetworkReachability, ScriptedRouting, ScriptedResolver) {
         let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
@@ -102,10 +102,10 @@ struct TargetTests {
         arguments: [
             (.notFound, .nameNotFound), (.failed("server failure"), .nameNotResolved),
             (.timedOut, .nameTimedOut),
-        ] as [(HostResolution, ReachabilityReason.Code)]
+        ] as [(NetworkSource.NameResolution, ReachabilityReason.Code)]
     )
     func `a name without addresses is 0 and says why`(
-        resolution: HostResolution, code: ReachabilityReason.Code
+        resolution: NetworkSource.NameResolution, code: ReachabilityReason.Code
     ) throws {
         let (handle, _, _) = try handle([lowerProbe: [.route(.via(2))]], resolving: resolution)
         #expect(try handle.blockingFlags().isEmpty)
@@ -115,8 +115,10 @@ struct TargetTests {
         #expect(report.address == nil && report.findings.isEmpty)
     }
 
-    @Test(arguments: [HostResolution.notFound, .failed("server failure"), .timedOut])
-    func `where the default path needs a connection, its flags are taken`(resolution: HostResolution) throws {
+    @Test(arguments: [NetworkSource.NameResolution.notFound, .failed("server failure"), .timedOut])
+    func `where the default path needs a connection, its flags are taken`(
+        resolution: NetworkSource.NameResolution
+    ) throws {
         let (handle, _, _) = try handle(
             [lowerProbe: [.route(.via(5, gateway: gateway))]], resolving: resolution)
         #expect(try handle.blockingFlags() == [.reachable, .connectionRequired])

@@ -34,23 +34,27 @@ struct RecordedOrderingTests {
     private static let both = [address("198.51.100.7"), address("2600::1")]
 
     @Test func `the source address is selected as the kernel selects it`() throws {
-        let global = try Self.source(("2001:db8::2", []), ("fd00::2", [])).ordered(Self.both)
+        let global = try Self.source(("2001:db8::2", []), ("fd00::2", [])).blockingValue(
+            of: .order(of: Self.both))
         #expect(global.map(\.address) == [address("2600::1"), address("198.51.100.7")])
         #expect(global.map(\.sourceAddress) == [address("2001:db8::2"), address("192.0.2.2")])
-        let local = try Self.source(("fd00::2", [])).ordered(Self.both)
+        let local = try Self.source(("fd00::2", [])).blockingValue(of: .order(of: Self.both))
         #expect(local.map(\.rule) == [nil, .label])
         #expect(local.map(\.sourceAddress) == [address("192.0.2.2"), address("fd00::2")])
     }
 
     @Test func `several source addresses with the same place decide the order, and none is named`() throws {
-        let list = try Self.source(("2001:db8::2", []), ("2001:db8::3", [])).ordered(Self.both)
+        let list = try Self.source(("2001:db8::2", []), ("2001:db8::3", [])).blockingValue(
+            of: .order(of: Self.both))
         #expect(list.map(\.rule) == [nil, .precedence])
         #expect(list.map(\.sourceAddress) == [nil, address("192.0.2.2")])
     }
 
     @Test func `several source addresses with different places are undecided`() throws {
         let source = try Self.source(("2001:db8::2", []), ("2001:db8::3", .homeAddress))
-        let error = #expect(throws: ReachabilityError.self) { try source.ordered(Self.both) }
+        let error = #expect(throws: ReachabilityError.self) {
+            try source.blockingValue(of: .order(of: Self.both))
+        }
         #expect(error?.code == .undecided)
         #expect(error?.message.contains("2001:db8::2 or 2001:db8::3") == true)
     }
@@ -65,8 +69,10 @@ struct RecordedOrderingTests {
         rule: OrderedAddress.Rule
     ) throws {
         let source = try Self.source(("2001:db8::2", []))
-        let list = try source.ordered(
-            given.map { address($0) }, policy: AddressPolicy(gaiConf: "precedence ::/0 40"))
+        let list = try source.blockingValue(
+            of: .order(
+                of:
+                    given.map { address($0) }, policy: AddressPolicy(gaiConf: "precedence ::/0 40")))
         #expect(
             list.map(\.address) == ["2001:db8::9", "198.51.100.7", "2600::1"].map { address($0) })
         #expect(list.map(\.rule) == [nil, rule, rule])

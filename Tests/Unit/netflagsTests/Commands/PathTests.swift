@@ -36,7 +36,7 @@ struct PathTests {
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(json.keys == Self.keys)
         do throws(ReachabilityError) {
-            let path = try source.path()
+            let path = try source.blockingValue(of: .path())
             #expect(json["status"]?.string == path.status.rawValue)
             let names = json["interfaces"]?.elements.map { $0["name"]?.string }
             #expect(names == path.availableInterfaces.map(\.name))

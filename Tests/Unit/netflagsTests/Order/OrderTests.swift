@@ -28,7 +28,10 @@ struct OrderTests {
         let lines = Self.objects(result)
         #expect(lines.count == Self.addresses.count)
         #expect(lines.allSatisfy { $0.keys == Self.keys })
-        guard let ordered = try? source.ordered(Self.addresses.compactMap { IPAddress($0) }) else {
+        guard
+            let ordered = try? source.blockingValue(
+                of: .order(of: Self.addresses.compactMap { IPAddress($0) }))
+        else {
             #expect(result.status == 2)
             #expect(lines.contains { $0["error"]?.string != nil })
             return

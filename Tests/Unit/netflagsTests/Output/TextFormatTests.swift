@@ -37,10 +37,8 @@ struct TextFormatTests {
 
     private func loopback() throws -> Result<ReachabilityReport, ReachabilityError> {
         let source = try Recording(path: Recordings.path("01-dummy/02-up-default-routes")).source()
-        var outcome: (Result<ReachabilityReport, ReachabilityError>)?
         let target = ReachabilityTarget.address(try #require(IPAddress("127.0.0.1")))
-        source.reports(on: [target], options: ReachabilityOptions(), .brief) { outcome = $0 }
-        return try #require(outcome)
+        return try #require(source.blockingValues(of: [.report(of: target)]).first)
     }
 
     /// A long target pushed its row beyond the edge, and a wide character counted as one column.
@@ -93,8 +91,7 @@ struct TextFormatTests {
         var format = TextFormat(query, isTimed: false, for: Output(descriptor: terminal.screen))
         let target = ReachabilityTarget.address(try #require(IPAddress("198.51.100.7")))
         let source = try Recording(path: Recordings.path("01-dummy/05-admin-down")).source()
-        var outcome: (Result<ReachabilityReport, ReachabilityError>)?
-        source.reports(on: [target], options: ReachabilityOptions(), .brief) { outcome = $0 }
+        let outcome = source.blockingValues(of: [.report(of: target)]).first
         let reason = try #require(outcome).get().reason.description
         var buffer = ByteBuffer()
         format.write(TargetLine(target: "a.name", outcome: outcome), to: &buffer)

@@ -134,7 +134,7 @@ private struct HostileRun {
         let network = NetworkSource(routing: routing, resolver: SystemResolver.shared)
         PathFormat().write(
             Result { () throws(ReachabilityError) in
-                try network.path()
+                try network.blockingValue(of: .path())
             }, to: &buffer)
         let named = addresses.map { ReadTarget(text: "\($0)", target: .success(.address($0))) }
         OrderLine.writeText(

@@ -27,7 +27,7 @@ enum Night {
     static func timeline(from: Recording.Time? = nil, to: Recording.Time? = nil) throws -> Timeline {
         let query = TargetQuery(targets: targets)
         var replay = try Recording(path: path).replay(
-            of: try query.recordedTargets().map { .reports(on: $0.target, .full) }, from: from, to: to)
+            of: try query.recordedTargets().map { .report(of: $0.target, .full) }, from: from, to: to)
         var timeline = Timeline(targets: targets)
         while let step = try replay.next() { timeline.take(step) }
         let (start, end) = (replay.start, replay.end)

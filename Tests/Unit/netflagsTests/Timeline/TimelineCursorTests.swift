@@ -137,7 +137,7 @@ struct TimelineCursorTests {
 
     private static func lane(_ path: String) throws -> Timeline.Lane {
         var replay = try Recording(path: path).replay(
-            of: [.reports(on: .host("198.51.100.20"), .full)])
+            of: [.report(of: .host("198.51.100.20"), .full)])
         var timeline = Timeline(targets: ["198.51.100.20"])
         while let step = try replay.next() { timeline.take(step, of: replay.boot) }
         let (start, end) = (replay.start, replay.end)

@@ -29,7 +29,7 @@ struct WatchReplayTests {
         #expect(result.status == 0)
         var rows = result.lines.map { JSONValue($0) }[...]
         var replay = try Recording(path: file.path).replay(
-            of: Self.targets.map { .reports(on: try TargetQuery(targets: []).target($0)) })
+            of: Self.targets.map { .report(of: try TargetQuery(targets: []).target($0)) })
         while case .change(let change) = try replay.next() {
             let row = try #require(rows.popFirst() ?? nil)
             #expect(row["target"]?.string == Self.targets[change.index])

@@ -18,7 +18,9 @@ final class NetworkMonitor: Sendable {
     private let observation = Mutex<NetworkObservation<NetworkPath>?>(nil)
 
     /// The current path, before and after the start; `nil` if it cannot be found.
-    var path: NetworkPath? { observation.withLock { $0?.current } ?? (try? NetworkSource.kernel.path()) }
+    var path: NetworkPath? {
+        observation.withLock { $0?.current } ?? (try? NetworkSource.kernel.blockingValue(of: .path()))
+    }
     var isConnected: Bool { path.map { $0.status != .unsatisfied } ?? false }
     var isExpensive: Bool { path?.isExpensive ?? false }
     /// The type of the preferred interface.

@@ -8,7 +8,7 @@ import NetlinkReachability
 let source = NetworkSource.kernel
 
 func connectSocket(host: String, port: UInt16) async throws -> Int32? {
-    for entry in try await source.ordered(.host(host)) where entry.isReachable {
+    for entry in try await source.value(of: .order(of: .host(host))) where entry.isReachable {
         let descriptor = socket(Int32(entry.address.family.rawValue), Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor != -1 else { continue }
         // It throws where the interface of a link-local address is gone: the next address can be connected.

@@ -34,7 +34,7 @@ public actor FreshHTTPClient {
     /// - Throws: `ReachabilityError` if the server cannot be monitored.
     public func run(following server: NetworkReachability) async throws {
         var last: IPAddress?
-        for try await report in server.updates(of: .reports(.full, onChangeOf: .report)) {
+        for try await report in server.source.updates(of: server.reportQuery(.full, onChangeOf: .report)) {
             guard report.isReachable, let source = report.sourceAddress else { continue }
             if let last, last != source { replace() }
             last = source

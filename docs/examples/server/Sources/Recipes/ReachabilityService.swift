@@ -35,7 +35,7 @@ public struct ReachabilityService: Service {
 
     /// Follows the target until the graceful shutdown; a failed evaluation is tried again.
     public func run() async throws {
-        for try await flags in reachability.updates.skippingFailures.cancelOnGracefulShutdown() {
+        for try await flags in reachability.updates.cancelOnGracefulShutdown() {
             let isReachable = flags.isNetworkReachable
             self.isReachable.record(isReachable ? 1 : 0)
             logger.log(

@@ -11,8 +11,8 @@ public import NetlinkReachability
 /// }
 /// ```
 ///
-/// It is resolved again when the network changes, or the reachability of the name. An empty list means that no address
-/// can be reached now.
+/// It is evaluated again when the network changes, and the name is resolved again as the monitor does. An empty list
+/// means that no address can be reached now.
 public struct ReachableEndpoints: AsyncSequence, Sendable {
     /// A list that differs from the one before.
     public typealias Element = [IPAddress]
@@ -32,53 +32,30 @@ public struct ReachableEndpoints: AsyncSequence, Sendable {
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let endpoints: ReachableEndpoints
-        /// The last order, and what was delivered of it.
-        private var known: (ordered: [OrderedAddress], delivered: [IPAddress])?
+        private var orders: NetworkUpdates<[OrderedAddress]>.Iterator?
+        private var delivered: [IPAddress]?
 
         fileprivate init(endpoints: ReachableEndpoints) {
             self.endpoints = endpoints
         }
 
-        /// Waits for another list.
+        /// Waits for another list; `nil` after the task is cancelled.
         ///
-        /// - Throws: `ReachabilityError` if the addresses could not be ordered or followed, and `CancellationError`.
+        /// - Throws: `ReachabilityError` if the host is none, or the monitor cannot run.
         public mutating func next() async throws -> [IPAddress]? {
-            while true {
-                if let known { try await endpoints.waitForChange(of: known.ordered) }
-                let ordered = try await endpoints.source.ordered(
-                    ReachabilityTarget.host(endpoints.host), options: endpoints.options)
-                let reachable = ordered.filter(\.isReachable).map(\.address)
-                let isNew = known?.delivered != reachable
-                known = (ordered, reachable)
-                if isNew { return reachable }
+            var orders = try self.orders ?? endpoints.orders().makeAsyncIterator()
+            defer { self.orders = orders }
+            while let order = try await orders.next() {
+                let reachable = order.filter(\.isReachable).map(\.address)
+                guard reachable != delivered else { continue }
+                delivered = reachable
+                return reachable
             }
+            return nil
         }
     }
 
-    /// Returns once the answer about one of the addresses differs from that of the list, or the name's does.
-    private func waitForChange(of ordered: [OrderedAddress]) async throws {
-        let (options, source) = (options, source)
-        let name = try NetworkReachability(host: host, options: options, source: source)
-        let isReachable = ordered.contains(where: \.isReachable)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try await name.updates.first { $0.isNetworkReachable != isReachable } }
-            let queries = ordered.map { entry in
-                NetworkQuery.reports(
-                    on: .address(entry.address), options: options, .full, onChangeOf: .report)
-            }
-            group.addTask {
-                _ = try await source.updates(of: queries).first { $0.value.differs(from: ordered[$0.index]) }
-            }
-            try await group.next()
-            group.cancelAll()
-        }
-        try Task.checkCancellation()
-    }
-}
-
-extension ReachabilityReport {
-    fileprivate func differs(from entry: OrderedAddress) -> Bool {
-        flags != entry.flags || interface != entry.interface || gateway != entry.gateway
-            || sourceAddress != entry.sourceAddress
+    private func orders() throws -> NetworkUpdates<[OrderedAddress]> {
+        source.updates(of: .order(of: try ReachabilityTarget.host(host), options: options))
     }
 }

@@ -64,7 +64,8 @@ public struct ReachableResolver: Resolver, Sendable {
         eventLoop.makeFutureWithTask { [source, options] in
             var options = options
             options.families = options.families.intersection(family)
-            let ordered = try await source.ordered(ReachabilityTarget.host(host), options: options)
+            let ordered = try await source.value(
+                of: .order(of: ReachabilityTarget.host(host), options: options))
             let reachable = ordered.filter(\.isReachable)
             guard !reachable.isEmpty else {
                 let reasons = ordered.map { "\($0.address): \($0.reason)" }

@@ -2,46 +2,57 @@
 
 internal import RoutingModel
 
-/// Orders addresses: one batch of lookups, and the rules of RFC 6724 on the answers.
-struct AddressOrdering: ~Copyable {
-    private let facts: NetworkFacts
+/// The query for the order of addresses: what is found out about each, and the rules of RFC 6724 on that.
+final class OrderQuery: Query {
+    /// The addresses, unless they are those of a name.
+    private let addresses: [IPAddress]
+    /// The name whose addresses they are; `nil` for none.
+    let namedTarget: FlagsQuery?
     private let options: ReachabilityOptions
-    private let policy: AddressPolicy
-    private var found: [OrderedAddress] = []
-    private var destinations: [DestinationFacts] = []
+    private let isInterleaved: Bool
+    /// `nil` for the policy of the host.
+    private let policy: AddressPolicy?
 
-    init(_ facts: NetworkFacts, _ options: ReachabilityOptions, _ policy: AddressPolicy?) {
-        self.facts = facts
-        self.options = options
-        self.policy = policy ?? facts.addressPolicy()
+    init(
+        _ addresses: [IPAddress],
+        of namedTarget: FlagsQuery? = nil,
+        _ options: ReachabilityOptions,
+        isInterleaved: Bool,
+        _ policy: AddressPolicy?
+    ) {
+        (self.addresses, self.namedTarget, self.options) = (addresses, namedTarget, options)
+        (self.isInterleaved, self.policy) = (isInterleaved, policy)
     }
 
-    /// Orders addresses; those of other families than the options have are left out.
-    mutating func order(
-        _ addresses: [IPAddress],
-        interleaved: Bool
-    ) throws(ReachabilityError) -> [OrderedAddress] {
-        let addresses = addresses.filter { options.admits($0.unmapped.family) }
-        destinations.reserveCapacity(addresses.count)
-        let found = facts.values(of: addresses) { [options, policy] (address, known) throws(Interruption) in
-            try Destination(address, options, policy, &known)
+    var description: String {
+        "order of \(namedTarget.map { "\($0.target)" } ?? addresses.listed)"
+    }
+
+    func words(_ list: [OrderedAddress]) -> String { list.map(\.address).listed }
+
+    func areSame(_ one: [OrderedAddress], _ other: [OrderedAddress]) -> Bool { one == other }
+
+    /// Orders the addresses; those of other families than the options have are left out.
+    func value(_ known: inout Known) throws(Interruption) -> [OrderedAddress] {
+        var addresses = addresses
+        if let name = namedTarget?.name { addresses = try known.resolution(of: name).destinations }
+        // Nearly every address needs them.
+        if policy == nil { _ = known.host.addressPolicy.find() }
+        _ = known.host.addresses.find()
+        let found = try known.values(of: addresses.filter { options.admits($0.unmapped.family) }) {
+            (address, known) throws(Interruption) in try Destination(address, options, policy, &known)
         }
-        for result in found {
-            let destination = try result.get()
-            destinations.append(destination.facts)
-            self.found.append(destination.ordered)
-        }
-        let order = DestinationFacts.order(destinations)
-        let reachable = order.prefix { destinations[$0].isReachable }
-        let tried = interleaved ? interleave(reachable) : Array(reachable)
-        return list(tried + order.dropFirst(reachable.count), positions: order)
+        let order = DestinationFacts.order(found.map(\.facts))
+        let reachable = order.prefix { found[$0].facts.isReachable }
+        let tried = isInterleaved ? interleave(reachable, found) : Array(reachable)
+        return list(tried + order.dropFirst(reachable.count), positions: order, found)
     }
 
     /// The addresses so that the families alternate, beginning with that of the first.
-    private func interleave(_ order: ArraySlice<Int>) -> [Int] {
-        guard let first = order.first.map({ destinations[$0].family }) else { return [] }
-        let preferred = order.filter { destinations[$0].family == first }
-        let others = order.filter { destinations[$0].family != first }
+    private func interleave(_ order: ArraySlice<Int>, _ found: [Destination]) -> [Int] {
+        guard let first = order.first.map({ found[$0].facts.family }) else { return [] }
+        let preferred = order.filter { found[$0].facts.family == first }
+        let others = order.filter { found[$0].facts.family != first }
         let count = min(preferred.count, others.count)
         return zip(preferred, others).flatMap { [$0, $1] } + preferred.dropFirst(count)
             + others.dropFirst(count)
@@ -52,14 +63,19 @@ struct AddressOrdering: ~Copyable {
     /// - Parameters:
     ///   - order: The indices of the addresses, in order.
     ///   - sorted: The indices in the order of RFC 6724.
+    ///   - found: What was found out about the addresses.
     /// - Returns: The addresses.
-    private func list(_ order: [Int], positions sorted: [Int]) -> [OrderedAddress] {
+    private func list(
+        _ order: [Int],
+        positions sorted: [Int],
+        _ found: [Destination]
+    ) -> [OrderedAddress] {
         var positions = sorted
         for (position, index) in sorted.enumerated() { positions[index] = position }
-        var list = order.map { found[$0] }
+        var list = order.map { found[$0].ordered }
         for position in list.indices {
             let index = order[position]
-            if destinations[index].isReachable { list[position].rank = position + 1 }
+            if found[index].facts.isReachable { list[position].rank = position + 1 }
             guard position > 0 else { continue }
             let previous = order[position - 1]
             // Rule 9 can exchange addresses of one family across one of the other, against the given order.
@@ -67,9 +83,17 @@ struct AddressOrdering: ~Copyable {
             list[position].rule =
                 positions[previous] > positions[index]
                 ? .interleaved
-                : destinations[previous].decision(against: destinations[index])?.rule ?? other
+                : found[previous].facts.decision(against: found[index].facts)?.rule ?? other
         }
         return list
+    }
+}
+
+extension [IPAddress] {
+    /// The first addresses, in words.
+    fileprivate var listed: String {
+        guard !isEmpty else { return "no address" }
+        return prefix(4).map(\.description).joined(separator: ", ") + (count > 4 ? ", ..." : "")
     }
 }
 
@@ -81,12 +105,11 @@ private struct Destination {
     init(
         _ address: IPAddress,
         _ options: ReachabilityOptions,
-        _ policy: AddressPolicy,
+        _ given: AddressPolicy?,
         _ known: inout Known
     ) throws(Interruption) {
-        // Nearly every address needs them.
-        _ = known.host.addresses.find()
         let evaluation = try known.evaluation(of: .address(address), options, .source)
+        let policy = if let given { given } else { try known.host.addressPolicy.get() }
         var source = evaluation.sourceAddress
         if !evaluation.flags.isNetworkReachable {
             facts = DestinationFacts(address.unmapped, policy)
