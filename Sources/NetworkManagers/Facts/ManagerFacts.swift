@@ -34,6 +34,9 @@ public struct ManagerFacts: Hashable, Sendable {
     /// - Returns: Whether it answers.
     public func state(of name: ManagerName) -> State { states[name] ?? .pending }
 
+    /// Whether a manager has not answered yet, within its time limit.
+    public var isPending: Bool { ManagerName.allCases.contains { state(of: $0) == .pending } }
+
     /// What the managers say about an interface.
     ///
     /// - Parameter interface: The interface, of a path or a report.
@@ -42,16 +45,6 @@ public struct ManagerFacts: Hashable, Sendable {
         // An interface that was renamed since is not mistaken for the one that had its index.
         if let known = interfaces[interface.index], known.name == interface.name { return known }
         return ManagedInterface(index: interface.index, name: interface.name)
-    }
-
-    /// Whether all interfaces cost what they cost by other facts.
-    func hasCosts(of other: Self) -> Bool {
-        expensiveInterfaces == other.expensiveInterfaces
-    }
-
-    /// The names of the interfaces that are metered, by their index.
-    private var expensiveInterfaces: [UInt32: String] {
-        interfaces.compactMapValues { $0.metering.value?.isMetered == true ? $0.name : nil }
     }
 
     /// The cost of an interface: expensive if NetworkManager says or guesses that it is metered.

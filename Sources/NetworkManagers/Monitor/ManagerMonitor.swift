@@ -9,17 +9,19 @@
     /// Follows what the managers of this host know and the kernel does not: costs, captive portals, connections, DNS.
     ///
     /// ```swift
-    /// let managers = try ManagerMonitor()
-    /// let path = try NetworkSource.kernel.path(metering: managers.metering)
-    /// print(path.isExpensive, path.availableInterfaces.map { managers.facts[$0].connection })
-    ///
-    /// let observation = try NetworkSource.kernel.observe(.path(metering: managers.metering)) { print($0) }
+    /// let source = NetworkSource.kernel
+    /// let managers = try ManagerMonitor(source: source)
+    /// for try await path in source.updates(of: .path(metering: managers.metering)) {
+    ///     print(path.isExpensive, path.availableInterfaces.map { managers.facts[$0].connection })
+    /// }
     /// ```
     ///
+    /// ``query`` is the facts as a query of the source, which can be observed and waited for as all others are.
+    ///
     /// It asks NetworkManager, systemd-networkd and systemd-resolved, none of which needs root. It asks again after
-    /// their signals, after a change of the path or of the name servers, and when one of them starts or stops. Where a
-    /// cost changes, everything that is observed on the source is evaluated again, so that observed paths have the new
-    /// one. If a `NetworkMetering` of your own reads other facts, call `evaluateAgain()` in `onChange`.
+    /// their signals, after a change of the path or of the name servers, and when one of them starts or stops. When
+    /// facts change, everything that is observed on the source is evaluated again, so that observed paths have the new
+    /// costs, also where a `NetworkMetering` of your own reads the facts.
     ///
     /// A manager that is not running, refuses or hangs is no error: its facts are unknown, and
     /// ``ManagerFacts/state(of:)`` says why. One that hangs after it has answered is noticed with the next query
@@ -41,16 +43,12 @@
             /// Readable for good once every manager was asked.
             let firstRound: EventFD
             private let source: NetworkSource
-            private let change: (@Sendable (ManagerFacts) -> Void)?
             private let state = Locked(State())
 
-            init(
-                _ source: NetworkSource, _ change: (@Sendable (ManagerFacts) -> Void)?
-            ) throws(SystemCallError) {
+            init(_ source: NetworkSource) throws(SystemCallError) {
                 wakeup = try EventFD()
                 firstRound = try EventFD()
                 self.source = source
-                self.change = change
             }
 
             var facts: ManagerFacts { state.withLock { $0.facts } }
@@ -76,35 +74,32 @@
 
             /// Called by the thread with what is known now.
             func publish(_ facts: ManagerFacts) {
-                let before = state.withLock { state in
-                    guard !state.isCancelled, state.facts != facts else { return facts }
-                    return exchange(&state.facts, with: facts)
+                let isChange = state.withLock { state in
+                    guard !state.isCancelled, state.facts != facts else { return false }
+                    state.facts = facts
+                    return true
                 }
-                if !facts.hasCosts(of: before) { source.evaluateAgain() }
-                if facts.interfaces != before.interfaces, !isCancelled { change?(facts) }
+                if isChange { source.evaluateAgain() }
             }
         }
 
         private let shared: Shared
         private let observation: NetworkObservation<NetworkPath>?
 
-        /// Starts to follow the managers, and waits for their first answers.
+        /// Starts to follow the managers, whose facts are unknown until they answer.
         ///
-        /// - Parameters:
-        ///   - source: The network whose paths have the facts.
-        ///   - limit: How long to wait at most. After it the facts are unknown until they arrive.
-        ///   - change: Called on the monitor's thread with facts about interfaces that differ from those before. It
-        ///     must not wait.
+        /// ```swift
+        /// let managers = try ManagerMonitor()
+        /// try await NetworkSource.kernel.wait(for: managers.query, timeout: .seconds(1)) { !$0.isPending }
+        /// ```
+        ///
+        /// - Parameter source: The network whose paths have the facts, and which answers ``query``.
         /// - Throws: `ReachabilityError` if there are no descriptors or threads left.
-        public init(
-            source: NetworkSource = .kernel,
-            waitingAtMost limit: Duration = .seconds(1),
-            onChange change: (@Sendable (ManagerFacts) -> Void)? = nil
-        ) throws(ReachabilityError) {
+        public init(source: NetworkSource = .kernel) throws(ReachabilityError) {
             let operation = "follow the network's managers"
             let shared: Shared
             do {
-                shared = try Shared(source, change)
+                shared = try Shared(source)
             } catch {
                 throw ReachabilityError(operation: operation, number: error.number)
             }
@@ -117,6 +112,10 @@
             // Neither manager on a socket of its own announces changes to users. Without an observation, which fails as
             // that of a path does, the facts are those of the start and of the bus.
             observation = try? source.observe(.path(), initial: .skip) { _ in shared.networkChanged() }
+        }
+
+        /// Blocks the thread until every manager was asked.
+        package func waitForAnswers(atMost limit: Duration) {
             var descriptor = pollfd(fd: shared.firstRound.descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&descriptor, 1, limit.milliseconds)
         }
@@ -128,6 +127,17 @@
         /// What the managers say now.
         public var facts: ManagerFacts { shared.facts }
 
+        /// The facts as a query, for the source of this monitor: another one does not learn of changes.
+        ///
+        /// ```swift
+        /// for try await facts in source.updates(of: managers.query) { print(facts.interfaces.count) }
+        /// ```
+        ///
+        /// It keeps the facts, and not the monitor.
+        public var query: NetworkQuery<ManagerFacts> {
+            NetworkQuery("facts of the managers") { [shared] in shared.facts }
+        }
+
         /// The costs that the managers say, for a path or its observation; it keeps the facts, and not the monitor.
         public var metering: NetworkMetering {
             NetworkMetering { [shared] in shared.facts.cost(of: $0) }
@@ -135,7 +145,7 @@
 
         /// Ends the monitor.
         ///
-        /// The facts stay as they are. A call of the handler that is under way, or about to begin, is not prevented.
+        /// The facts stay as they are.
         public func cancel() {
             observation?.cancel()
             shared.cancel()

@@ -14,7 +14,8 @@ import NetlinkReachability
         /// - Parameter limit: How long to wait at most for their first answers: as long as the bus and the others can
         ///   hang before NetworkManager is asked.
         init(waitingAtMost limit: Duration = .seconds(6)) {
-            monitor = try? ManagerMonitor(waitingAtMost: limit)
+            monitor = try? ManagerMonitor()
+            monitor?.waitForAnswers(atMost: limit)
         }
 
         /// What they say; nothing where they cannot be asked.

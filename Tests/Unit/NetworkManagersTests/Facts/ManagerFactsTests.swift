@@ -27,22 +27,21 @@ struct ManagerFactsTests {
         #expect(facts.cost(of: eth0) == (isExpensive ? .expensive : .free))
     }
 
-    @Test func `another fact than the cost leaves the costs as they were`() {
-        func facts(_ change: (inout ManagedInterface) -> Void) -> ManagerFacts {
-            ManagerFacts([(.networkManager, reading(change))])
+    @Test func `facts are pending until each manager has answered, or could not be asked`() {
+        var readings = ManagerName.allCases.map { ($0, ManagerReading(.answers(version: nil))) }
+        #expect(ManagerFacts().isPending && !ManagerFacts(readings).isPending)
+        for state in [ManagerFacts.State.absent, .silent, .refused("no")] {
+            readings[0].1 = ManagerReading(state)
+            #expect(!ManagerFacts(readings).isPending)
         }
-        let metered = facts { $0.metering = .known(.metered, .networkManager) }
-        let guessed = facts {
-            $0.metering = .known(.probablyMetered, .networkManager)
-            $0.connectivity = .known(.portal, .networkManager)
-        }
-        let free = facts { $0.metering = .known(.unmetered, .networkManager) }
-        #expect(guessed.hasCosts(of: metered) && metered != guessed)
-        #expect(!free.hasCosts(of: metered) && !metered.hasCosts(of: free))
-        #expect(free.hasCosts(of: ManagerFacts()) && free.hasCosts(of: facts { _ in }))
+        readings[0].1 = ManagerReading(.pending)
+        #expect(ManagerFacts(readings).isPending)
+    }
+
+    @Test func `an interface of another name does not have the cost of the one that had its index`() {
         var renamed = ManagerReading(.answers(version: nil))
         renamed.update(2, "wan0") { $0.metering = .known(.metered, .networkManager) }
-        #expect(!ManagerFacts([(.networkManager, renamed)]).hasCosts(of: metered))
+        #expect(ManagerFacts([(.networkManager, renamed)]).cost(of: eth0) == .free)
     }
 
     @Test func `the first manager that says something is the source`() {

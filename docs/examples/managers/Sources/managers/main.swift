@@ -37,17 +37,20 @@ import NetworkManagers
     }
 }
 
+let source = NetworkSource.kernel
+let managers = try ManagerMonitor(source: source)
+let facts = try source.observe(managers.query) { if case .success(let facts) = $0 { show(facts) } }
 // Longer than a manager that hangs is waited for, so that the states are known.
-let managers = try ManagerMonitor(waitingAtMost: .seconds(10), onChange: { show($0) })
+_ = try? await source.wait(for: managers.query, timeout: .seconds(10)) { !$0.isPending }
 for name in ManagerName.allCases { show("\(name): \(managers.facts.state(of: name))") }
 // By Apple's name the managers are asked without a line of code.
 let monitor = NWPathMonitor()
 monitor.pathUpdateHandler = { show("NWPath: \($0.isExpensive ? "expensive" : "free")") }
 monitor.start(queue: .global())
-for try await path in NetworkSource.kernel.updates(of: .path(metering: managers.metering)) {
+for try await path in source.updates(of: .path(metering: managers.metering)) {
     show("path: \(path)")
     // Known once a packet was sent to the gateway. It locates the user: not for a log.
-    if CommandLine.arguments.contains("--identity"), let identity = try NetworkSource.kernel.identity() {
+    if CommandLine.arguments.contains("--identity"), let identity = try await source.value(of: .identity()) {
         show("identity: \(identity)")
     }
     if CommandLine.arguments.contains("--once") { exit(0) }
