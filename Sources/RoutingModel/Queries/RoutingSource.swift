@@ -2,8 +2,8 @@
 
 /// Where facts come from: the live kernel, a recording or a simulated network.
 ///
-/// The rules ask through this protocol and cannot distinguish the sources. Every answer needs a lookup and the facts
-/// about an interface. Some sockets need three further queries, and paths need the list of links.
+/// `Known` asks through this protocol for what an evaluation lacks. Evaluations cannot ask, and cannot distinguish the
+/// sources.
 package protocol RoutingSource: Sendable {
     // MARK: What every answer needs
 
@@ -75,7 +75,7 @@ package protocol RoutingSource: Sendable {
 
     /// Returns what connect(2) gives a socket of the running kernel; `nil` where no socket can show it, and by default.
     ///
-    /// No answer depends on it.
+    /// No flags depend on it, but whether a socket can have a source address that is none of the host's.
     func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome?
 
     // MARK: What identifies a network
