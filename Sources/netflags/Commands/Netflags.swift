@@ -47,7 +47,7 @@ struct Netflags: ParsableCommand {
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
-        WhatIf.self, Assert.self, Spof.self, Sockets.self, Order.self, Doctor.self,
+        WhatIf.self, Assert.self, Sockets.self, Order.self, Doctor.self,
     ]
 
     /// The words that name a command when they come first; `help` is the parser's.
@@ -112,14 +112,6 @@ extension TargetListCommand {
     func query(_ socket: SocketOptions, isReplay: Bool = false) throws(UsageError) -> TargetQuery {
         guard !targets.isEmpty else { throw .noTargets }
         return TargetQuery(targets: targets, options: try socket.options(isReplay: isReplay))
-    }
-
-    /// Parses the targets of a command that evaluates tables.
-    func recordedTargets(_ options: ReachabilityOptions) throws(UsageError) -> [NamedTarget] {
-        guard !targets.isEmpty else {
-            throw UsageError("no target: give an address, or default for the default path")
-        }
-        return try TargetQuery(targets: targets, options: options).recordedTargets()
     }
 }
 

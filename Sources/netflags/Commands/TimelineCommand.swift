@@ -91,7 +91,7 @@ struct TimelineCommand: TargetListCommand {
         let format = try checkedFormat()
         try checkOrder()
         let options = try socket.options(isReplay: true)
-        let targets = try recordedTargets(options)
+        let targets = try TargetQuery(targets: targets, options: options).recordedTargets(needsOne: true)
         var rows = try format == .json ? self.rows() : nil
         let timeline = try timeline(targets, options) { timeline in
             // A picture is of all intervals, and stdin does not show before its end which starts of the host it has.

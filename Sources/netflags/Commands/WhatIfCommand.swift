@@ -10,19 +10,24 @@ struct WhatIf: NetflagsCommand {
     static let configuration = CommandConfiguration(
         commandNamed: "what-if",
         abstract: "Print what a change would do, without making it.",
-        usage: "netflags what-if [options] <change> ... [-- <target> ...]",
+        usage: """
+            netflags what-if [options] <change> ... [-- <target> ...]
+            netflags what-if --each [options] <target> ...
+            """,
         discussion: """
             A change is one argument in the words of ip(8): 'link set eth0 down', 'route replace default via \
             192.0.2.1', 'addr del 192.0.2.2/24 dev eth0', 'rule add to 198.51.100.0/24 lookup 100', and \
             'carrier eth0 off' for a cable. Nothing is touched.
 
-            The output begins with what the changes and the kernel by itself do to links, addresses, routes and rules. \
-            Targets follow as diff prints them. Without targets after -- they are the default path, an address of \
-            each network that is concerned, and of the running kernel name servers and the other ends of \
-            connections, of a hundred at most.
+            What the changes do to links, addresses, routes and rules comes first, then targets as diff prints them. \
+            Without targets after -- they are the default path, an address of each network that is concerned, and of \
+            the running kernel name servers and the other ends of connections, of a hundred at most. --each takes \
+            away each link, carrier, gateway, address, route and rule that the answers about targets use, one at a \
+            time: none (the answer stays), fallback (another path), lost, or unknown.
 
-            Exit status: 0 no target differs, or every expectation holds; 1 at least one does or does not; 2 a change \
-            would be refused, or at least one target could not be evaluated; 64 wrong usage.
+            Exit status: 0 no target differs, every expectation holds, or no loss alone cuts a target off; 1 at least \
+            one does or does not; 2 a change would be refused, or a target or loss could not be evaluated; 64 wrong \
+            usage.
             """
     )
 
@@ -31,26 +36,28 @@ struct WhatIf: NetflagsCommand {
     @Flag(help: "One JSON object a target, as diff has it.")
     var json = false
 
+    @Flag(help: "Take away what the answers use, one thing at a time.")
+    var each = false
+
     @Option(
         name: .customLong("assert"),
-        file: "Instead check these expectations after the changes; - for stdin.")
+        file: "Instead check these expectations; - for stdin.")
     var expectations: String?
 
     @Option(
         name: [.customLong("batch"), .customLong("batch", withSingleDash: true)],
-        file: "Make the changes of this file first, one a line as for ip -batch; - for stdin.")
+        file: "First the changes of an ip -batch file; - for stdin.")
     var batch: String?
 
     @OptionGroup var recorded: RecordingListOptions
 
     @Option(
         name: .customLong("target"),
-        help: ArgumentHelp(
-            "As after --: an address, address%interface, or default (the default path).", valueName: "target")
-    )
+        help: ArgumentHelp("A target, as after --.", valueName: "target"))
     var targets: [String] = []
 
-    @Argument(help: ArgumentHelp("A change in the words of ip(8).", valueName: "change"))
+    @Argument(
+        help: ArgumentHelp("A change in the words of ip(8); with --each a target.", valueName: "change"))
     var changes: [String] = []
 
     /// The arguments of this command as the parser can read them.
@@ -69,6 +76,7 @@ struct WhatIf: NetflagsCommand {
         guard inputs < 2 else {
             throw UsageError("stdin can be read only once: give files for the others")
         }
+        if each { return try tryEachLoss(recordings) }
         try checkOperands()
         var changes = try batch.map(Self.changes(ofFile:)) ?? []
         try UsageError.wrapping {
@@ -94,6 +102,26 @@ struct WhatIf: NetflagsCommand {
             format.recording = instant.operand
             try routing.checkIsKnown()
             return file.check(try NetworkState(routing).applying(changes).source, format, to: &buffer)
+        }
+    }
+
+    private func tryEachLoss(_ recordings: RecordingList?) throws -> ExitStatus {
+        guard batch == nil, expectations == nil else {
+            throw UsageError("--each makes changes of its own: leave out --batch and --assert")
+        }
+        let options = try socket.options(isReplay: true)
+        let named = try TargetQuery(targets: changes + targets, options: options).recordedTargets(
+            needsOne: true)
+        guard let recordings else {
+            return try Output.standard.deliver {
+                LossFormat(isJSON: json).write(try .live(), named, options, to: &$0)
+            }
+        }
+        return try recordings.forEach(
+            isJSON: json, finding: "are cut off, or would be by one loss", errorRow: LossFormat.errorRow
+        ) { instant, routing, buffer in
+            LossFormat(isJSON: json, recording: instant.operand)
+                .write(NetworkState(routing), named, options, to: &buffer)
         }
     }
 

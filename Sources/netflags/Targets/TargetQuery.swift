@@ -67,8 +67,11 @@ struct TargetQuery: Hashable {
     }
 
     /// Parses targets that are looked up in tables, which hold no names.
-    func recordedTargets() throws(UsageError) -> [NamedTarget] {
-        try operands().map { (operand) throws(UsageError) in
+    func recordedTargets(needsOne: Bool = false) throws(UsageError) -> [NamedTarget] {
+        guard !needsOne || !targets.isEmpty else {
+            throw UsageError("no target: give an address, or default for the default path")
+        }
+        return try operands().map { (operand) throws(UsageError) in
             guard case .target(let text, let target) = operand else {
                 throw UsageError("stdin is for a recording here: give targets as arguments")
             }

@@ -22,13 +22,13 @@ struct CommandLineTests {
         #expect(try NetflagsProcess.run(["doctor"] + targets.prefix(100)).status == 64)
     }
 
-    @Test(arguments: ["wait", "watch", "timeline", "diff", "spof"])
+    @Test(arguments: ["wait", "watch", "timeline", "diff", "what-if"])
     func `the last of a long list of targets is read by each command`(command: String) throws {
         let recording = Recordings.path("01-dummy/02-up-default-routes")
         let operands =
             switch command {
             case "timeline": [recording]
-            case "spof": ["--replay", recording]
+            case "what-if": ["--each", "--replay", recording]
             case "diff": [recording, recording]
             default: [String]()
             }

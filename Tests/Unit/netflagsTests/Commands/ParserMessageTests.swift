@@ -44,16 +44,16 @@ struct ParserMessageTests {
             (["wait", "-q", "a"], "-q is an option of check, sockets"),
             (
                 ["diff", "--at", "3", "a", "b"],
-                "--at is an option of check, path, what-if, assert, spof, order"
+                "--at is an option of check, path, what-if, assert, order"
             ),
             // The help of other options has these, too.
             (
                 ["wait", "--replay", "a", "b"],
-                "--replay is an option of check, watch, path, what-if, assert, spof, order"
+                "--replay is an option of check, watch, path, what-if, assert, order"
             ),
             (
                 ["sockets", "-6"],
-                "-6 is an option of check, watch, wait, path, timeline, diff, what-if, spof, order"
+                "-6 is an option of check, watch, wait, path, timeline, diff, what-if, order"
             ),
         ])
     func `an option of other commands has their names, and no suggestion`(arguments: [String], note: String) {
@@ -64,7 +64,7 @@ struct ParserMessageTests {
 
     @Test func `a command with hyphens has a note that it comes first`() {
         #expect(message(["--watch", "a"]).notes == ["watch is a command, and comes first: netflags watch"])
-        #expect(message(["spof", "--watch", "a"]).notes == ["--watch is an option of path, sockets"])
+        #expect(message(["what-if", "--watch", "a"]).notes == ["--watch is an option of path, sockets"])
     }
 
     @Test(

@@ -13,7 +13,8 @@ struct WrongOperandTests {
         arguments: [
             ["timeline", "live", "default"], ["--replay", "live", "default"], ["path", "--replay", "live"],
             ["watch", "--replay", "live", "default"], ["order", "--replay", "live", "192.0.2.1"],
-            ["spof", "--replay", "live", "default"], ["what-if", "--replay", "live", "link set lo down"],
+            ["what-if", "--each", "--replay", "live", "default"],
+            ["what-if", "--replay", "live", "link set lo down"],
             ["assert", "--replay", "live", "/dev/null"],
         ])
     func `live in the place of a recording is wrong usage, and the message says what asks the kernel`(
@@ -35,13 +36,13 @@ struct WrongOperandTests {
         #expect(result.errors.contains("is a target: give a recording before it"), "\(result.errors)")
     }
 
-    /// `diff` and `what-if` found nothing that differs, and `spof` a target that is cut off.
+    /// `diff` and `what-if` found nothing that differs, and `--each` a target that is cut off.
     @Test(
         arguments: [
             ["diff", recording, recording, "--interface", "nosuch"],
             ["diff", recording, recording, "fe80::1%nosuch"],
             ["what-if", "--replay", recording, "--interface", "nosuch", "link set lo down", "--", "default"],
-            ["spof", "--json", "--replay", recording, "--interface", "nosuch", "default"],
+            ["what-if", "--each", "--json", "--replay", recording, "--interface", "nosuch", "default"],
         ])
     func `an interface that no state has is an error`(arguments: [String]) throws {
         let result = try NetflagsProcess.run(arguments)
@@ -66,9 +67,12 @@ struct WrongOperandTests {
                 "No such file or directory (errno 2); give one that exists, with one expectation"
             ),
             (["what-if", "--batch", "live"], "(errno 2); give one that exists, with one change a line"),
-            (["spof", "--replay-hosts", recording, "default"], "give a directory with one recording a host"),
             (
-                ["spof", "--replay-hosts", "/nosuch", "default"],
+                ["what-if", "--each", "--replay-hosts", recording, "default"],
+                "give a directory with one recording a host"
+            ),
+            (
+                ["what-if", "--each", "--replay-hosts", "/nosuch", "default"],
                 "(errno 2); give one that exists, with one recording"
             ),
         ])

@@ -10,7 +10,7 @@ struct JSONFormatTests {
             ["path", "--replay", Night.path],
             ["order", "--replay", Night.path, "198.51.100.20", "2001:db8:5::1"],
             ["timeline", Night.path, "default"],
-            ["spof", "--replay", Night.path, "default"],
+            ["what-if", "--each", "--replay", Night.path, "default"],
             ["what-if", "route del default", "--replay", Night.path, "--", "198.51.100.20"],
             ["diff", Night.path, Recordings.path("01-dummy/02-up-default-routes"), "default"],
             ["assert", "--replay", Night.path, "-"],

@@ -66,7 +66,7 @@ struct TerminalTests {
             (["localhost", "--timeout", "0"], "TARGET     WR ctiCDld  UP   "),
             (["watch", "--count", "1", "127.0.0.1"], "TIME           TARGET     WR ctiCDld  UP "),
             (["order", "127.0.0.1"], "RANK  ADDRESS    WR ctiCDld  UP   DEV  SOURCE     RULE  REASON"),
-            (["spof", "127.0.0.1"], "  KIND     DESCRIPTION "),
+            (["what-if", "--each", "127.0.0.1"], "  KIND     DESCRIPTION "),
         ]
     )
     func `a table on a terminal has headings, and none in a file`(arguments: [String], headings: String)

@@ -150,7 +150,7 @@ private struct HostileRun {
             text.write(to: &buffer)
             text.writeLosses(to: &buffer)
         }
-        // spof
+        // what-if --each
         answers += LossSearch(state).losses(of: .defaultPath, ReachabilityOptions()).losses.count
         // what-if and diff
         for _ in 0..<3 {

@@ -42,7 +42,7 @@ struct StackedLinkTests {
         let host = try TestNamespace()
         _ = try host.shell(Self.commands(&random).map { "\($0) 2>/dev/null" }.joined(separator: "\n"))
         for arguments in [
-            ["default", "10.0.0.9", "10.0.3.9"], ["path"], ["spof", "10.0.1.9"],
+            ["default", "10.0.0.9", "10.0.3.9"], ["path"], ["what-if", "--each", "10.0.1.9"],
             ["what-if", "link set w0 down", "link del w0", "--", "10.0.0.9", "10.0.3.9"],
             ["what-if", "addr flush dev w1", "link set w1 down", "link set w1 up"],
         ] {

@@ -29,9 +29,6 @@ struct TimelineMetricsTests {
         let history = try Self.metrics("openmetrics", ["--host", "a\"b"])
         #expect(MetricsRules.violations(history.output, isOpenMetrics: true) == [] && history.status == 1)
         #expect(history.output.contains("host=\"a\\\"b\""))
-        let fatal = try NetflagsProcess.run(
-            "spof", "--format", "prometheus", "--replay", Night.path, "default")
-        #expect(MetricsRules.violations(fatal.output) == [] && fatal.status == 1)
     }
 
     @Test func `the rules find what is wrong`() {
@@ -122,8 +119,6 @@ struct TimelineMetricsTests {
         for text in [
             try Self.metrics("prometheus").output,
             try NetflagsProcess.run("--format", "prometheus", "127.0.0.1", "fe80::1").output,
-            try NetflagsProcess.run("spof", "--format", "prometheus", "--replay", Night.path, "default")
-                .output,
         ] {
             let file = try Scratch(Array(text.utf8))
             let (status, output) = ShellCommand.run("promtool check metrics <\(file.path)")

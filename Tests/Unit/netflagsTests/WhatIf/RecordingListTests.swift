@@ -119,7 +119,8 @@ struct RecordingListTests {
     @Test func `expectations and losses have the recording too`() {
         let expectations = Self.run(
             "echo default | netflags what-if --json --assert - --replay-hosts hosts \(Self.ban)")
-        let losses = Self.run("netflags spof --json --replay hosts/a.rtnl --replay hosts/no.rtnl default")
+        let losses = Self.run(
+            "netflags what-if --each --json --replay hosts/a.rtnl --replay hosts/no.rtnl default")
         #expect(
             Self.rows(expectations.output).map { $0["recording"]?.string }
                 == ["hosts/a.rtnl", "hosts/b.rtnl", "hosts/c"])

@@ -40,6 +40,81 @@ struct Loss {
     }
 }
 
+/// The output of `netflags what-if --each`: the answer about each target, and a row or a JSON object for each loss.
+struct LossFormat {
+    let isJSON: Bool
+    /// The recording that is asked, a key of its rows; `nil` for none.
+    var recording: String?
+
+    /// Takes away what the paths to targets use, one thing at a time, and writes what that does.
+    ///
+    /// - Returns: The exit status.
+    func write(
+        _ state: NetworkState, _ targets: [NamedTarget], _ options: ReachabilityOptions,
+        to buffer: inout ByteBuffer
+    ) -> ExitStatus {
+        let search = LossSearch(state)
+        var status = ExitStatus.success
+        for (text, target) in targets {
+            let (answer, losses, omitted) = search.losses(of: target, options)
+            if omitted > 0 {
+                printError(
+                    "\(text): \(omitted) more things that it uses were not taken away: give them as changes")
+            }
+            if isJSON {
+                if let error = answer.failure?.description ?? answer.mistake {
+                    printError("\(text): \(error)")
+                }
+                for loss in losses { write(loss, text, to: &buffer) }
+            } else {
+                writeTable(text, answer, losses, to: &buffer)
+            }
+            let isUnknown =
+                omitted > 0 || answer.isReachable == nil || answer.mistake != nil
+                || losses.contains { $0.outcome == .unknown }
+            let isSafe = answer.isReachable == true && losses.allSatisfy { $0.outcome != .lost }
+            status = status.worse(ExitStatus(isReachable: isUnknown ? nil : isSafe))
+        }
+        return status
+    }
+
+    /// The row of a recording that could not be read.
+    static func errorRow(_ error: String) -> KeyValuePairs<String, String?> {
+        let outcome = Loss.Outcome.unknown.rawValue
+        return [
+            "target": nil, "kind": nil, "description": error, "outcome": outcome, "old": nil, "new": nil,
+        ]
+    }
+
+    private func write(_ loss: Loss, _ target: String, to buffer: inout ByteBuffer) {
+        buffer.line { json in
+            if let recording { json.member("recording", recording) }
+            json.member("target", target)
+            json.member("kind", loss.kind.rawValue)
+            json.member("description", loss.description)
+            json.member("outcome", loss.outcome.rawValue)
+            json.member("old", object: loss.old) { $1.members($0, reason: $0.reason) }
+            json.member("new", object: loss.new) { $1.members($0, reason: loss.reason) }
+        }
+    }
+
+    private func writeTable(_ target: String, _ answer: Answer, _ losses: [Loss], to buffer: inout ByteBuffer)
+    {
+        buffer.line(printable: "\(target): \(answer.failure?.description ?? answer.reason)")
+        var table = TextTable(
+            ["  KIND", "DESCRIPTION", "OUTCOME", "REASON"], widths: [9, 0, 8], for: .standard)
+        let colours: [Loss.Outcome: Colour] = [.fallback: .green, .lost: .red, .unknown: .green]
+        for loss in losses {
+            table.add("  \(loss.kind.rawValue)")
+            table.add(loss.description)
+            table.add(loss.outcome.rawValue, in: colours[loss.outcome])
+            if loss.outcome != .none { table.add(loss.reason) }
+            table.endRow(isWhole: true)
+        }
+        table.flush(to: &buffer)
+    }
+}
+
 /// Takes away what the paths to targets use, one thing at a time.
 struct LossSearch {
     /// How many of so many things are taken away for a target.

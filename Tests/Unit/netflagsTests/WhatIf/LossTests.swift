@@ -7,9 +7,9 @@ import Testing
 
 @testable import netflags
 
-struct SpofTests {
+struct LossTests {
     @Test func `each thing on the way has a row with what its loss would do`() throws {
-        let result = try NetflagsProcess.run("spof", "--replay", Night.path, "default")
+        let result = try NetflagsProcess.run("what-if", "--each", "--replay", Night.path, "default")
         #expect(result.status == 1)
         #expect(result.lines.first == "default: through gateway 192.0.2.1 on eth0")
         let rows = result.lines.dropFirst().map { $0.split(separator: " ").map(String.init) }
@@ -29,7 +29,7 @@ struct SpofTests {
 
     @Test func `JSON has an object for each loss, with both answers`() throws {
         let result = try NetflagsProcess.run(
-            "spof", "--json", "--replay", Night.path, "--at", "02:02", "10.8.3.4")
+            "what-if", "--each", "--json", "--replay", Night.path, "--at", "02:02", "10.8.3.4")
         let objects = result.lines.compactMap { JSONValue($0) }
         #expect(
             objects.map { $0["kind"]?.string } == ["link", "carrier", "gateway", "address", "route", "rule"])
@@ -41,12 +41,13 @@ struct SpofTests {
     }
 
     @Test func `a target that is not reachable, or is none, has the status of that`() throws {
-        let lost = try NetflagsProcess.run("spof", "--replay", Night.path, "--at", "02:10", "default")
+        let lost = try NetflagsProcess.run(
+            "what-if", "--each", "--replay", Night.path, "--at", "02:10", "default")
         #expect(lost.status == 1)
         let before = try NetflagsProcess.run(
-            "spof", "--replay", Night.path, "--at", "2020-01-01T00:00:00Z", "default")
+            "what-if", "--each", "--replay", Night.path, "--at", "2020-01-01T00:00:00Z", "default")
         #expect(before.status == 2)
-        for arguments in [["spof"], ["spof", "example.com"]] {
+        for arguments in [["what-if", "--each"], ["what-if", "--each", "example.com"]] {
             let result = try NetflagsProcess.run(arguments)
             #expect(result.status == 64)
             #expect(!result.errors.contains("recording"))
@@ -68,7 +69,7 @@ struct SpofTests {
             let result = try host.run(host.entering([NetflagsProcess.path] + arguments))
             return result.output.split(separator: "\n").map(String.init)
         }
-        let carriers = try run("spof", "203.0.113.7").filter { $0.hasPrefix("  carrier") }
+        let carriers = try run("what-if", "--each", "203.0.113.7").filter { $0.hasPrefix("  carrier") }
         // With rules for the sources, all packets to a target take the same uplink, and it is unknown which.
         let outcome = hasSourceRules ? " unknown " : " lost "
         #expect(carriers.count == 2 && carriers.allSatisfy { $0.contains(outcome) }, "\(carriers)")
@@ -79,7 +80,7 @@ struct SpofTests {
         try host.set("net/ipv4/conf/all/ignore_routes_with_linkdown", "1")
         if !hasSourceRules {
             #expect(
-                try run("spof", "203.0.113.7").allSatisfy {
+                try run("what-if", "--each", "203.0.113.7").allSatisfy {
                     !$0.hasPrefix("  carrier") || !$0.contains(" lost ")
                 })
         }
@@ -117,7 +118,8 @@ struct SpofTests {
             "route add 203.0.113.0/24 via 192.0.2.9", "route add 203.0.113.0/24 via 198.51.100.9 metric 10",
             "rule add to 203.0.113.0/24 lookup main pref 50")
         func lost() throws -> [String] {
-            let result = try host.run(host.entering([NetflagsProcess.path, "spof", "203.0.113.7"]))
+            let result = try host.run(
+                host.entering([NetflagsProcess.path, "what-if", "--each", "203.0.113.7"]))
             #expect(result.output.contains("fallback  through gateway 198.51.100.9 on w1"))
             return result.output.split(separator: "\n").filter { $0.contains(" lost ") }
                 .compactMap { $0.split(separator: " ").first.map(String.init) }
@@ -134,7 +136,7 @@ struct SpofTests {
         try host.ip("addr add 2001:db8::2/128 dev lo")
         try host.ip("-6 route add default via fe80::1 dev w0 metric 100")
         try host.ip("-6 route add default via fe80::1 dev w1 metric 200")
-        let result = try host.run([NetflagsProcess.path, "spof", "--json", "2001:db8:f::1"])
+        let result = try host.run([NetflagsProcess.path, "what-if", "--each", "--json", "2001:db8:f::1"])
         let losses = result.output.split(separator: "\n").compactMap { JSONValue($0) }
         let gateway = try #require(losses.first { $0["kind"]?.string == "gateway" })
         #expect(gateway["outcome"]?.string == "fallback")
@@ -146,10 +148,10 @@ struct SpofTests {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.2/24", "192.0.2.3/24")
         try host.ip("route add default via 192.0.2.1")
-        let file = "/tmp/netflags-spof-\(getpid())"
+        let file = "/tmp/netflags-losses-\(getpid())"
         defer { unlink(file) }
         #expect(try host.run([NetflagsProcess.path, "record", file]).status == 0)
-        let result = try NetflagsProcess.run("spof", "--replay", file, "198.51.100.1")
+        let result = try NetflagsProcess.run("what-if", "--each", "--replay", file, "198.51.100.1")
         #expect(result.status == 2)
         let row = try #require(result.lines.first { $0.contains("192.0.2.2/24") })
         #expect(row.contains("unknown") && row.contains("promote_secondaries"))
@@ -160,7 +162,7 @@ struct SpofTests {
         try host.wire("w0", "192.0.2.2/24")
         let others = (0..<1_000).map { "addr add 10.1.\($0 / 250).\($0 % 250 + 1)/32 dev w0" }
         try host.ip(others + ["route add default via 192.0.2.1"])
-        let result = try host.run([NetflagsProcess.path, "spof", "198.51.100.1"])
+        let result = try host.run([NetflagsProcess.path, "what-if", "--each", "198.51.100.1"])
         #expect(result.status == 2)
         let rows = result.output.split(separator: "\n").filter { $0.hasPrefix("  ") }
         #expect(rows.count == 250)
