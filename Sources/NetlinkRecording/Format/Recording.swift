@@ -30,7 +30,7 @@ public struct Recording: Hashable, Sendable {
 
     /// A file or a directory of `netflags record`.
     ///
-    /// A file can also be one of `rtmon` or `ip monitor file`, or a packet capture of an nlmon device in pcap format.
+    /// A file can also be one of `rtmon` or `ip monitor file`.
     ///
     /// - Parameter path: The file or directory; nothing is opened yet.
     public init(path: String) {

@@ -14,7 +14,7 @@ package struct RecordingError: Error, Hashable, Sendable {
         case noFiles
         /// A file of a directory is missing between others.
         case missing
-        /// The file ends inside a message or record.
+        /// The file ends inside a message.
         case cut(missing: Int)
         /// A header has an impossible length.
         case length(UInt32)
@@ -24,16 +24,6 @@ package struct RecordingError: Error, Hashable, Sendable {
         case timeStamp
         /// A message is malformed.
         case malformed(type: UInt16)
-        /// The packet capture has another version than 2.x.
-        case captureVersion(UInt16)
-        /// The packet capture is not one of netlink.
-        case captureLinkType(UInt32)
-        /// A captured record is too short, too long or has no netlink header.
-        case captureRecord(length: UInt32)
-        /// The capture has only the start of a message.
-        case captureIsShortened(captured: UInt32, original: UInt32)
-        /// The file is a pcapng file.
-        case nextGenerationCapture
         /// The file cannot be opened or read: errno.
         case unreadable(Int32)
         /// The file cannot be created: errno.
@@ -48,7 +38,7 @@ package struct RecordingError: Error, Hashable, Sendable {
 
     /// The file's name as given by the caller; empty when there is none.
     package var path: String
-    /// The position of the faulty message, record or header, in bytes.
+    /// The position of the faulty message or header, in bytes.
     ///
     /// For a failed write, the number of bytes of whole messages in the file.
     package var offset: UInt64
@@ -75,14 +65,13 @@ extension RecordingError: CustomStringConvertible {
         }
     }
 
-    private static let known = ": give a recording of netflags record, rtmon or an nlmon device"
+    private static let known = ": give a recording of netflags record or rtmon"
 
     /// The file, and the position if the cause is there.
     fileprivate var place: String {
         let name = path.isEmpty ? "recording" : path
         switch reason {
-        case .empty, .noFiles, .missing, .inUse, .dumpTooLarge, .nextGenerationCapture, .unreadable,
-            .uncreatable:
+        case .empty, .noFiles, .missing, .inUse, .dumpTooLarge, .unreadable, .uncreatable:
             return name
         default: return "\(name): byte \(offset)"
         }
@@ -125,14 +114,6 @@ extension RecordingError.Reason: CustomStringConvertible {
         case .inUse: "another recorder writes into this directory: give each a directory of its own"
         case .dumpTooLarge(let bytes):
             "--keep is too small for this host: use at least \((bytes + 1_048_575) >> 20)M"
-        case .captureVersion(let version): "a packet capture of version \(version), not 2"
-        case .captureLinkType(let type):
-            "a packet capture of link type \(type), not \(CaptureFormat.linkType) (netlink)"
-        case .captureRecord(let length): "not a netlink record: \(length) bytes"
-        case .captureIsShortened(let captured, let original):
-            "only \(captured) of \(original) bytes were captured: capture again with `tcpdump -s 0 -i nlmon0`"
-        case .nextGenerationCapture:
-            "a pcapng file: convert it with `editcap -F pcap FILE FILE.pcap` or `tcpdump -r FILE -w FILE.pcap`"
         }
     }
 }

@@ -13,8 +13,7 @@
 package struct RecordedClock {
     /// By how much stamps can go back without a word, in microseconds.
     ///
-    /// Those of a dump and of the notifications during it are not in order, nor are those of the processors of a
-    /// capture. They count as the latest time before them.
+    /// Those of a dump and of the notifications during it are not in order. They count as the latest time before them.
     private static let tolerance: Int64 = 10_000_000
 
     /// The last offset of each start of the host, of a recording that was read before; empty for a pipe.

@@ -10,7 +10,7 @@ package import RoutingSimulation
 /// ``ReachabilityError/Code/undecided``. Lifetimes of routes count up to the last time stamp.
 ///
 /// Without annotations it cannot know which interfaces are Wi-Fi or cellular modems without a link kind, and whether
-/// the last dump of a capture was complete.
+/// the last dump of an rtmon file was complete.
 package struct RecordedRouting: Sendable {
     /// The network, as far as the recording describes it.
     package private(set) var routing: SnapshotRouting

@@ -4,25 +4,19 @@ internal import Glibc
 package import NetlinkRoute
 internal import SystemSupport
 
-/// Reads a recording: an rtmon stream or a packet capture of netlink.
+/// Reads a recording: an rtmon stream.
 ///
-/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``, and classic pcap files of an nlmon
-/// device. Memory use does not depend on the length of the file, and a pipe is read as data arrives. The reader
-/// checks the header of each message; parsing the message checks its attributes: see
-/// ``NetlinkMessage/content``.
+/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``. Memory use does not depend on the length of
+/// the file, and a pipe is read as data arrives. The reader checks the header of each message; parsing the message
+/// checks its attributes: see ``NetlinkMessage/content``.
 ///
-/// It skips NLMSG_DONE and foreign NLMSG_NOOPs, and in a capture all messages but dumps and notifications.
+/// It skips NLMSG_DONE and foreign NLMSG_NOOPs.
 ///
 /// iproute2's counterpart is `rtnl_from_file`.
 package struct RecordingReader: ~Copyable {
     private var window: RecordingWindow
     private var time: Recording.Time?
     private var error: RecordingError?
-    private var isOpened = false
-    private var capture: CaptureFormat?
-    private var filter = CaptureFilter()
-    /// The number of bytes left in a capture's datagram.
-    private var datagramRest = 0
 
     /// Opens a file.
     ///
@@ -73,9 +67,9 @@ package struct RecordingReader: ~Copyable {
     ) throws(RecordingError) -> Result? {
         if let error { throw error }
         do {
-            try openOnce()
-            while try enterDatagram(), let header = try frame() {
-                defer { leave(header) }
+            while let header = try frame() {
+                // The last message of a file may lack its padding.
+                defer { window.advance(RecordingFormat.padded(Int(header.length))) }
                 if var entry = try entry(header) { return body(&entry) }
             }
             return nil
@@ -92,41 +86,24 @@ package struct RecordingReader: ~Copyable {
 
     // MARK: - Frames
 
-    private mutating func openOnce() throws(RecordingError) {
-        guard !isOpened else { return }
-        isOpened = true
-        guard try window.fill(CaptureFormat.headerLength) > 0 else { throw error(.empty) }
-        capture = try located { () throws(RecordingError.Reason) in try CaptureFormat(window.bytes) }
-        if capture != nil { window.advance(CaptureFormat.headerLength) }
-    }
-
     /// Reads the next header, with the whole message in the window; `nil` at the end of the file.
     private mutating func frame() throws(RecordingError) -> RecordingHeader? {
         let headerLength = RecordingFormat.headerLength
-        let limit = capture == nil ? Int.max : datagramRest
-        let available = min(try window.fill(headerLength), limit)
-        if available == 0 { return nil }
+        let available = try window.fill(headerLength)
+        guard available > 0 else {
+            guard window.offset > 0 else { throw error(.empty) }
+            return nil
+        }
         guard available >= headerLength else { throw error(.cut(missing: headerLength - available)) }
         let header = RecordingHeader(window.bytes)
         if let reason = header.error { throw error(reason) }
-        let held = min(try window.fill(RecordingFormat.padded(Int(header.length))), limit)
+        let held = try window.fill(RecordingFormat.padded(Int(header.length)))
         guard held >= Int(header.length) else { throw error(.cut(missing: Int(header.length) - held)) }
         return header
     }
 
-    private mutating func leave(_ header: RecordingHeader) {
-        var step = RecordingFormat.padded(Int(header.length))
-        if capture != nil {
-            step = min(step, datagramRest)
-            datagramRest -= step
-        }
-        // The last message of a file may lack its padding.
-        window.advance(step)
-    }
-
     private mutating func entry(_ header: RecordingHeader) throws(RecordingError) -> RecordingEntry? {
         let bytes = UnsafeRawBufferPointer(rebasing: window.bytes[..<Int(header.length)])
-        if capture != nil, !filter.takes(header) { return nil }
         switch header.type {
         case RecordingFormat.done:
             return nil
@@ -155,58 +132,6 @@ package struct RecordingReader: ~Copyable {
 
     private func error(_ reason: RecordingError.Reason) -> RecordingError {
         RecordingError(path: window.path, offset: window.offset, reason: reason)
-    }
-}
-
-// MARK: - Captures
-
-extension RecordingReader {
-    /// Enters the next datagram of NETLINK_ROUTE at the end of the last one; `false` at the end of the file.
-    ///
-    /// An rtmon stream has no datagrams.
-    private mutating func enterDatagram() throws(RecordingError) -> Bool {
-        guard let capture else { return true }
-        while datagramRest == 0 {
-            let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
-            let available = try window.fill(headers)
-            if available == 0 { return false }
-            guard available >= headers else {
-                throw error(.cut(missing: headers - available))
-            }
-            try enter(located { () throws(RecordingError.Reason) in try capture.record(window.bytes) })
-        }
-        return true
-    }
-
-    /// Calls a closure, whose error is at the present position.
-    private func located<Value>(
-        _ body: () throws(RecordingError.Reason) -> Value
-    ) throws(RecordingError) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw self.error(error)
-        }
-    }
-
-    private mutating func enter(_ record: CaptureFormat.Record) throws(RecordingError) {
-        let begin = window.offset
-        let total = CaptureFormat.recordHeaderLength + record.length
-        guard record.isRouting else {
-            let missing = try window.skip(total)
-            guard missing == 0 else {
-                throw RecordingError(path: window.path, offset: begin, reason: .cut(missing: missing))
-            }
-            return
-        }
-        let held = try window.fill(total)
-        guard held >= total else { throw error(.cut(missing: total - held)) }
-        time = record.time
-        let headers = CaptureFormat.recordHeaderLength + CaptureFormat.linkHeaderLength
-        let datagram = UnsafeRawBufferPointer(rebasing: window.bytes[headers..<total])
-        guard !filter.isCopy(datagram) else { return window.advance(total) }
-        window.advance(headers)
-        datagramRest = total - headers
     }
 }
 
@@ -255,7 +180,7 @@ struct RecordingWindow: ~Copyable {
         case bytes([UInt8])
     }
 
-    /// Twice the longest message or datagram of a capture.
+    /// Twice the longest message.
     static let capacity = 131_072
 
     /// The name of the file in errors.
@@ -304,18 +229,6 @@ struct RecordingWindow: ~Copyable {
         let step = min(count, end - start)
         start += step
         offset += UInt64(step)
-    }
-
-    /// Moves the window forward by any number of bytes, and returns how many the file lacks.
-    mutating func skip(_ count: Int) throws(RecordingError) -> Int {
-        var rest = count
-        while rest > 0 {
-            let available = min(try fill(min(rest, Self.capacity)), rest)
-            if available == 0 { return rest }
-            advance(available)
-            rest -= available
-        }
-        return 0
     }
 
     private mutating func compact() {

@@ -131,8 +131,7 @@ extension NetworkSource {
     /// A recording contains no names: this host's resolver resolves them at the time of the query. Rules that match
     /// the user see the user of this process, unless `ReachabilityOptions.user` is set.
     ///
-    /// - Parameter path: A file or directory of `netflags record`, a file of `rtmon` or `ip monitor file`, or a packet
-    ///   capture of an nlmon device in pcap format.
+    /// - Parameter path: A file or directory of `netflags record`, or a file of `rtmon` or `ip monitor file`.
     /// - Returns: The source; it keeps no descriptor.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the file cannot
     ///   be opened, or has no whole dump before its ``damage``; the message has the byte and the reason.

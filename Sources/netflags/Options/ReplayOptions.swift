@@ -11,7 +11,7 @@ import SystemSupport
 struct ReplayOptions: ParsableArguments {
     @Option(
         file:
-            "Evaluate a recording (of netflags record, rtmon, or an nlmon device) instead of the live kernel; - for stdin."
+            "Evaluate a recording (of netflags record or rtmon) instead of the live kernel; - for stdin."
     )
     var replay: String?
 
