@@ -205,10 +205,10 @@ let package = Package(
             path: "Tests/Support/TestNamespaces",
             swiftSettings: strict
         ),
-        // What live tests need, and the threads that they wait on.
+        // What live tests need: traits, threads to wait on, and namespaces that threads enter.
         .target(
             name: "NamespaceTraits",
-            dependencies: ["NetlinkReachabilityTestKit", "TestNamespaces", "TestSupport"],
+            dependencies: ["SystemSupport", "TestNamespaces", "TestSupport"],
             path: "Tests/Support/NamespaceTraits",
             swiftSettings: strict
         ),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachabilityTestKit
 package import TestNamespaces
 internal import TestSupport
 package import Testing

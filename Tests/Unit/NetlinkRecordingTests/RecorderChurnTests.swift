@@ -2,7 +2,6 @@
 
 import Glibc
 import NamespaceTraits
-import NetlinkReachabilityTestKit
 internal import NetlinkRoute
 import RoutingModel
 import TestSupport

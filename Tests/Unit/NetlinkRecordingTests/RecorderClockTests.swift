@@ -2,7 +2,6 @@
 
 import Glibc
 import NamespaceTraits
-import NetlinkReachabilityTestKit
 import SystemSupport
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@
 
 import AddressLiterals
 import NamespaceTraits
-import NetlinkReachabilityTestKit
 import NetlinkRoute
 import RoutingModel
 import SystemSupport

@@ -2,7 +2,6 @@
 
 import CNetlinkShim
 import NamespaceTraits
-import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing

@@ -3,7 +3,6 @@
 import AddressLiterals
 import Glibc
 import NamespaceTraits
-import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing

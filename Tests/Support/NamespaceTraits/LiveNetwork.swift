@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Glibc
+internal import SystemSupport
+
+/// A network namespace of the running kernel, which threads of a test enter.
+///
+/// The namespace starts with a loopback interface that is up. It ends with this object and what was opened in it.
+/// Packets do not leave it.
+package final class LiveNetwork: Sendable {
+    /// Why a namespace cannot be made, or a shell script cannot be run.
+    package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What failed, and what to do.
+        package let description: String
+    }
+
+    /// Why this process can make no network namespace, and what to do; `nil` if it can.
+    ///
+    /// The right to make one is `CAP_SYS_ADMIN`, which root has, and every user in a user namespace.
+    package static let blocker: String? = {
+        do throws(Failure) {
+            _ = try LiveNetwork()
+            return nil
+        } catch {
+            return error.description
+        }
+    }()
+
+    /// `CLONE_NEWNET`, which Glibc's headers hide unless GNU extensions are asked for.
+    private static let network: Int32 = 0x4000_0000
+
+    private let descriptor: Int32
+
+    /// Makes a network namespace.
+    ///
+    /// - Throws: ``Failure`` if this process may not make one.
+    package init() throws(Failure) {
+        typealias Unshare = @convention(c) (Int32) -> Int32
+        let made = try Self.onThread { () -> Int32 in
+            guard let unshare = dlsym(nil, "unshare"),
+                unsafeBitCast(unshare, to: Unshare.self)(Self.network) == 0
+            else { return -errno }
+            let descriptor = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+            return descriptor < 0 ? -errno : descriptor
+        }
+        guard made >= 0 else {
+            throw Failure(
+                description: "cannot make a network namespace: \(SystemCallError.message(-made)): "
+                    + "run the tests as root, or with `unshare -Ur swift test`")
+        }
+        descriptor = made
+        try shell("ip link set lo up")
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Runs a closure on a thread of its own in the namespace, and waits for it.
+    ///
+    /// Sockets that the closure opens and processes that it starts are in the namespace, and stay there.
+    ///
+    /// - Parameter body: The closure.
+    /// - Returns: What the closure returns.
+    /// - Throws: What the closure throws, or ``Failure`` if no thread can be started.
+    package func run<Value>(_ body: () throws -> Value) throws -> Value {
+        typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
+        let result: Result<Value, any Error> = try Self.onThread {
+            Result {
+                guard let setns = dlsym(nil, "setns"),
+                    unsafeBitCast(setns, to: SetNamespace.self)(descriptor, Self.network) == 0
+                else {
+                    throw Failure(
+                        description: "cannot enter the namespace: \(SystemCallError.message(errno))")
+                }
+                return try body()
+            }
+        }
+        return try result.get()
+    }
+
+    /// Runs a shell script in the namespace, up to the first command that fails.
+    ///
+    /// - Parameter script: The script, such as `ip route add default via 192.0.2.1`.
+    /// - Returns: What it writes to its output and its error output.
+    /// - Throws: ``Failure`` with the output if a command fails.
+    @discardableResult
+    package func shell(_ script: String) throws(Failure) -> String {
+        let (status, output): (Int32, String)
+        do {
+            (status, output) = try run {
+                guard let stream = popen("exec 2>&1 </dev/null; set -e; \(script)", "r") else {
+                    return (-1, "no shell can be started")
+                }
+                var bytes: [UInt8] = []
+                while case let byte = fgetc(stream), byte != EOF {
+                    bytes.append(UInt8(truncatingIfNeeded: byte))
+                }
+                return (pclose(stream), String(decoding: bytes, as: UTF8.self))
+            }
+        } catch {
+            throw Failure(description: "\(error)")
+        }
+        guard status == 0 else { throw Failure(description: "\(script): \(output)") }
+        return output
+    }
+
+    /// Runs a closure on a new thread, and waits for it.
+    private static func onThread<Value>(_ body: () -> Value) throws(Failure) -> Value {
+        let thread = ThreadExecutor()
+        nonisolated(unsafe) var value: Value?
+        withoutActuallyEscaping(body) { body in
+            nonisolated(unsafe) let body = body
+            // A task has the task-local values of its caller, so a failed expectation is the running test's.
+            Task(executorPreference: thread) {
+                if thread.hasStarted { value = body() }
+            }
+            thread.wait()
+        }
+        guard let value else {
+            throw Failure(description: "cannot start a thread: \(SystemCallError.message(EAGAIN))")
+        }
+        return value
+    }
+}
+
+/// Runs one task, which does not suspend, on a thread of its own.
+private final class ThreadExecutor: TaskExecutor {
+    // The thread that makes the task writes it, only if there is no new thread, which would read it.
+    private(set) nonisolated(unsafe) var hasStarted = true
+    private let end = DispatchSemaphore(value: 0)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let hasStarted = BackgroundThread.start("netlink-namespace") { [self] in
+            // Background threads block all signals, and a command would inherit that: it could not be ended.
+            var none = sigset_t()
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, nil)
+            run(job)
+        }
+        guard !hasStarted else { return }
+        self.hasStarted = false
+        run(job)
+    }
+
+    private func run(_ job: UnownedJob) {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        end.signal()
+    }
+
+    /// Waits for the end of the task.
+    func wait() {
+        end.wait()
+    }
+}
