@@ -6,8 +6,8 @@ internal import SystemSupport
 
 /// Reads a recording: an rtmon stream.
 ///
-/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``. Memory use does not depend on the length of
-/// the file, and a pipe is read as data arrives. The reader checks the header of each message; parsing the message
+/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``. Memory use does not depend on the length
+/// of the file, and a pipe is read as data arrives. The reader checks the header of each message; parsing the message
 /// checks its attributes: see ``NetlinkMessage/content``.
 ///
 /// It skips NLMSG_DONE and foreign NLMSG_NOOPs.
