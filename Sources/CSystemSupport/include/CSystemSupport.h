@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* System calls that Swift's Glibc module does not declare: epoll, eventfd, timerfd and prctl. */
+/* System calls that Swift's Glibc module does not declare: eventfd, timerfd and prctl. */
 
 #ifndef CSYSTEMSUPPORT_H
 #define CSYSTEMSUPPORT_H

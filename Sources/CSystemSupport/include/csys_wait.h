@@ -11,28 +11,6 @@
 /* System calls for threads that Swift's Glibc module does not declare. The caller closes the descriptors
  * with close(). */
 
-/* A set of descriptors that one thread waits for. The kernel reports those that are ready without scanning the
- * others. */
-
-/* Opens an epoll instance without descriptors. Returns a negative errno on failure. */
-int csys_epoll_open(void);
-
-/* Adds a descriptor under a token from 0 to 31. Returns 0 or a negative errno. */
-int csys_epoll_add(int set, int descriptor, uint32_t token);
-
-/* Adds a descriptor whose exceptional conditions (EPOLLPRI) are waited for, and not its input. Returns 0 or a negative
- * errno. */
-int csys_epoll_add_priority(int set, int descriptor, uint32_t token);
-
-/* Removes a descriptor. A closed descriptor is removed by the kernel. */
-void csys_epoll_remove(int set, int descriptor);
-
-/* Waits until a descriptor can be read, for at most a number of milliseconds, or without a limit for -1. Returns
- * one bit for the token of each ready descriptor, and 0 after a time-out or a signal. Where a sandbox refuses
- * epoll_wait, the instance is waited for with poll(2), and all bits are set; where it refuses that too, they are set after
- * a pause. */
-uint32_t csys_epoll_wait(int set, int milliseconds);
-
 /* Opens an eventfd, which is readable after a signal. Returns a negative errno on failure. */
 int csys_eventfd_open(void);
 

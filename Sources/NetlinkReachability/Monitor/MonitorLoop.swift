@@ -13,8 +13,6 @@ internal import SystemSupport
 ///
 /// A structure that is not copied: accesses to a class's properties are checked at run time, for each event.
 struct MonitorLoop: ~Copyable {
-    private typealias WaitToken = MonitorMailbox.WaitToken
-
     /// How many reads are made before due evaluations are looked at.
     private static let readLimit = 4_096
 
@@ -49,15 +47,11 @@ struct MonitorLoop: ~Copyable {
         self.mailbox = mailbox
         self.monitor = monitor
         clock = monitor.clock
-        // A feed that epoll does not accept is treated as broken.
-        self.feed = feed.flatMap {
-            mailbox.waitSet.add($0.descriptor, as: WaitToken.notifications) ? $0 : nil
-        }
+        self.feed = feed
         let refusedGroups = feed?.refusedGroups ?? 0
-        state = MonitorState(isPolling: self.feed == nil || refusedGroups > 0)
+        state = MonitorState(isPolling: feed == nil || refusedGroups > 0)
         timeAsleep = clock.timeAsleep
         counters.refusedGroups = UInt64(refusedGroups)
-        if let sleepWatch { _ = mailbox.waitSet.add(sleepWatch.descriptor, as: WaitToken.systemClock) }
     }
 
     /// Runs until the last observation has ended.
@@ -169,7 +163,6 @@ struct MonitorLoop: ~Copyable {
         } catch {
             // A broken socket delivers no more notifications: poll instead, and open another one at each poll.
             counters.take(feed.counters)
-            mailbox.waitSet.remove(feed.descriptor)
             self.feed = nil
             state.notePollingNeeded(at: now)
             pollsOfFailure = state.polls
@@ -180,9 +173,7 @@ struct MonitorLoop: ~Copyable {
     /// Opens a feed instead of one that is broken.
     private mutating func reopenFeed() {
         pollsOfFailure = state.polls
-        guard let opened = try? monitor.opening(),
-            mailbox.waitSet.add(opened.descriptor, as: WaitToken.notifications)
-        else { return }
+        guard let opened = try? monitor.opening() else { return }
         let isWhole = (!followsNeighbours || opened.followNeighbours()) && opened.refusedGroups == 0
         // The counters of the new feed begin anew.
         publish()
@@ -194,10 +185,7 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func watchResolverFiles() {
-        guard files == nil, let opened = ResolverFiles(monitor.resolverFiles) else { return }
-        files = opened
-        _ = mailbox.waitSet.add(opened.descriptor, as: WaitToken.resolverFiles)
-        _ = mailbox.waitSet.add(changesOf: opened.mountDescriptor, as: WaitToken.resolverFiles)
+        if files == nil { files = ResolverFiles(monitor.resolverFiles) }
     }
 
     /// Makes the feed read notifications of neighbours, for the first observation that depends on them.
@@ -210,12 +198,19 @@ struct MonitorLoop: ~Copyable {
     }
 
     private mutating func wait() {
-        let ready = mailbox.waitSet.wait(milliseconds: timeout)
-        if ready.contains(WaitToken.mail) { mailbox.wakeUp.reset() }
-        if ready.contains(WaitToken.resolverFiles), files?.readChanges() == true {
-            noteResolverChange()
+        func entry(_ descriptor: Int32?, _ events: Int32 = POLLIN) -> pollfd {
+            pollfd(fd: descriptor ?? -1, events: Int16(events), revents: 0)
         }
-        if ready.contains(WaitToken.systemClock) { sleepWatch?.reset() }
+        var entries = [
+            entry(mailbox.wakeUp.descriptor), entry(feed?.descriptor), entry(sleepWatch?.descriptor),
+            entry(files?.descriptor), entry(files?.mountDescriptor, POLLPRI),
+        ]
+        // Where a sandbox refuses to wait, everything may be ready.
+        let isRefused = waitForDescriptors(&entries, milliseconds: timeout) < 0
+        func isReady(_ index: Int) -> Bool { isRefused || entries[index].revents != 0 }
+        if isReady(0) { mailbox.wakeUp.reset() }
+        if isReady(2) { sleepWatch?.reset() }
+        if isReady(3) || isReady(4), files?.readChanges() == true { noteResolverChange() }
         detectSleep()
     }
 

@@ -202,17 +202,7 @@ final class MonitorMailbox: Sendable {
         case end
     }
 
-    /// The descriptors that the thread waits for, by their tokens in the epoll set.
-    enum WaitToken {
-        static let mail: UInt32 = 0
-        static let notifications: UInt32 = 1
-        static let resolverFiles: UInt32 = 2
-        static let systemClock: UInt32 = 3
-    }
-
     let wakeUp: EventFD
-    /// The descriptors that the thread waits for.
-    let waitSet: EpollSet
     private let mailbox = Locked<[Mail]>([])
     /// Whether there is mail; changed with the lock held, so that an empty mailbox is found without the lock.
     private let hasMail = Atomic<Bool>(false)
@@ -220,12 +210,8 @@ final class MonitorMailbox: Sendable {
     init() throws(ReachabilityError) {
         do {
             wakeUp = try EventFD()
-            waitSet = try EpollSet()
         } catch {
             throw ReachabilityError(error)
-        }
-        guard waitSet.add(wakeUp.descriptor, as: WaitToken.mail) else {
-            throw ReachabilityError(in: .systemCall, operation: "wait for an eventfd", number: ENOMEM)
         }
     }
 

@@ -10,18 +10,15 @@ enum Sandbox {
     /// Whether this machine has seccomp, and its numbers are known here.
     static let isAvailable = socketNumber != nil && setFilter(nil)
 
-    // The calls of epoll_wait(2) and of poll(2), in all their forms.
+    // The calls of poll(2), in all their forms.
     #if arch(x86_64)
         private static let socketNumber: UInt32? = 41
-        static let epollNumbers: [UInt32] = [232, 281, 441]
         static let pollNumbers: [UInt32] = [7, 271]
     #elseif arch(arm64)
         private static let socketNumber: UInt32? = 198
-        static let epollNumbers: [UInt32] = [22, 441]
         static let pollNumbers: [UInt32] = [73]
     #else
         private static let socketNumber: UInt32? = nil
-        static let epollNumbers: [UInt32] = []
         static let pollNumbers: [UInt32] = []
     #endif
 

@@ -3,81 +3,19 @@
 internal import CSystemSupport
 package import Glibc
 
-/// A set of descriptors that one thread waits for.
-///
-/// The kernel's counterpart is an epoll instance. Unlike poll(2), a wait does not scan all descriptors.
-package final class EpollSet: Sendable {
-    /// The tokens of the descriptors that can be read.
-    ///
-    /// Not an `OptionSet`, whose generic functions would slow down the delivery of events.
-    package struct Ready: Sendable {
-        fileprivate let bits: UInt32
-
-        /// Whether the descriptor with a token can be read.
-        package func contains(_ token: UInt32) -> Bool {
-            bits >> token & 1 != 0
-        }
-    }
-
-    private let set: Int32
-
-    /// Opens a set without descriptors.
-    package init() throws(SystemCallError) {
-        set = csys_epoll_open()
-        guard set >= 0 else { throw SystemCallError(operation: "open an epoll instance", number: -set) }
-    }
-
-    deinit {
-        if set >= 0 { close(set) }
-    }
-
-    /// Adds a descriptor.
-    ///
-    /// - Parameters:
-    ///   - descriptor: The descriptor, which the caller keeps open and closes.
-    ///   - token: A number from 0 to 31 that identifies it.
-    /// - Returns: Whether the kernel accepted it.
-    package func add(_ descriptor: Int32, as token: UInt32) -> Bool {
-        csys_epoll_add(set, descriptor, token) == 0
-    }
-
-    /// Adds a descriptor whose changes are exceptional conditions (EPOLLPRI), as those of `/proc/self/mountinfo` are.
-    ///
-    /// - Parameters:
-    ///   - descriptor: The descriptor, which the caller keeps open and closes.
-    ///   - token: A number from 0 to 31 that identifies it; several descriptors can have the same.
-    /// - Returns: Whether the kernel accepted it.
-    package func add(changesOf descriptor: Int32, as token: UInt32) -> Bool {
-        csys_epoll_add_priority(set, descriptor, token) == 0
-    }
-
-    /// Removes a descriptor; call this before closing it.
-    package func remove(_ descriptor: Int32) {
-        csys_epoll_remove(set, descriptor)
-    }
-
-    /// Waits until a descriptor can be read.
-    ///
-    /// - Parameter milliseconds: The longest time to wait; -1 for no limit.
-    /// - Returns: The descriptors that can be read; none after a time-out.
-    package func wait(milliseconds: Int32) -> Ready {
-        Ready(bits: csys_epoll_wait(set, milliseconds))
-    }
-}
-
 /// Waits for descriptors as poll(2) does, which looks at once and again where a sandbox refuses it: this pauses then.
 ///
 /// - Parameters:
-///   - entries: The descriptors.
+///   - entries: The descriptors; negative ones are ignored.
 ///   - milliseconds: The longest time to wait; -1 for no limit.
-/// - Returns: The number of descriptors that are ready; 0 after a time-out, a signal or a refusal.
+/// - Returns: The number of descriptors that are ready; 0 after a time-out or a signal, and -1 after a refusal.
 package func waitForDescriptors(_ entries: inout [pollfd], milliseconds: Int32) -> Int {
     let count = poll(&entries, nfds_t(entries.count), milliseconds)
-    if count < 0, errno != EINTR {
-        for index in entries.indices { entries[index].revents = 0 }
-        usleep(100_000)
-    }
-    return Int(max(count, 0))
+    guard count < 0 else { return Int(count) }
+    let isRefused = errno != EINTR
+    for index in entries.indices { entries[index].revents = 0 }
+    if isRefused { usleep(100_000) }
+    return isRefused ? -1 : 0
 }
 
 /// Wakes a thread that waits for descriptors.
