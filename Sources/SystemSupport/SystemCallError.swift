@@ -15,6 +15,11 @@ package struct SystemCallError: Error, Hashable, Sendable {
         self.number = number
     }
 
+    /// Whether an errno says that the process or the system has run out of descriptors or memory.
+    package static func isExhaustion(_ number: Int32) -> Bool {
+        [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number)
+    }
+
     /// An errno as every message has it, such as `No such file or directory (errno 2)`.
     package static func message(_ number: Int32) -> String {
         "\(words(number)) (errno \(number))"

@@ -270,14 +270,11 @@ private struct SocketReader {
         )
     }
 
-    /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
-    private static let bindToInterfaceIndex: Int32 = 62
-
     /// The index of the interface that the socket is bound to, which can be gone; 0 for none.
     func interfaceIndex() throws(ReachabilityError) -> UInt32 {
         var index: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
-        if getsockopt(descriptor, SOL_SOCKET, Self.bindToInterfaceIndex, &index, &length) == 0 {
+        if getsockopt(descriptor, SOL_SOCKET, bindToInterfaceIndex, &index, &length) == 0 {
             return UInt32(bitPattern: index)
         }
         guard errno == ENOPROTOOPT else { throw failure("getsockopt") }

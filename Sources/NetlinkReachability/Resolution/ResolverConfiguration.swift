@@ -13,7 +13,7 @@ package struct ResolverConfiguration: Hashable, Sendable {
         package let number: Int32
 
         /// Whether the process or the system ran out of descriptors or memory.
-        var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
+        var isExhaustion: Bool { SystemCallError.isExhaustion(number) }
     }
 
     /// The addresses of resolv.conf's `nameserver` lines; empty where the C library asks 127.0.0.1.

@@ -79,7 +79,7 @@ extension String {
 extension ReachabilityError {
     /// Whether the process or the system ran out of descriptors or memory.
     var isExhaustion: Bool {
-        [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number)
+        SystemCallError.isExhaustion(number)
     }
 }
 

@@ -3,13 +3,13 @@
 internal import Glibc
 internal import RoutingModel
 
+/// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
+package let bindToInterfaceIndex: Int32 = 62
+
 /// A UDP socket used to learn what connect(2) does where RTM_GETROUTE answers differently.
 ///
 /// connect(2) on it looks up the route and selects the source address as every program does, and sends nothing.
 struct ProbeSocket: ~Copyable {
-    /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
-    private static let bindToInterfaceIndex: Int32 = 62
-
     private let descriptor: Int32
     /// The user of the process when the socket was opened: the kernel routes its packets as that user's.
     private let user = geteuid()
@@ -36,7 +36,7 @@ struct ProbeSocket: ~Copyable {
         guard query.user.map({ $0 == user }) ?? true,
             query.ipProtocol.map({ $0 == UInt8(IPPROTO_UDP) }) ?? true,
             query.sourcePort == nil, query.typeOfService == 0,
-            set(SO_MARK, query.mark), set(Self.bindToInterfaceIndex, query.outputInterface)
+            set(SO_MARK, query.mark), set(bindToInterfaceIndex, query.outputInterface)
         else { return nil }
         let zone = query.outputInterface
         let isBound = query.source.map { source in
@@ -89,16 +89,7 @@ extension IPAddress {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
         }
         guard status == 0 else { return nil }
-        let address: IPAddress? = withUnsafeBytes(of: storage) { bytes in
-            switch Int32(storage.ss_family) {
-            case AF_INET:
-                IPAddress(family: UInt8(AF_INET), fixedBytes: bytes.load(as: sockaddr_in.self).sin_addr)
-            case AF_INET6:
-                IPAddress(family: UInt8(AF_INET6), fixedBytes: bytes.load(as: sockaddr_in6.self).sin6_addr)
-            default: nil
-            }
-        }
-        guard let address else { return nil }
-        self = address
+        guard let address = withUnsafeBytes(of: storage, { IPAddress(sockaddr: $0) }) else { return nil }
+        self = address.withoutZone
     }
 }

@@ -154,32 +154,15 @@ package struct QuerySocket: ~Copyable {
         return report?.link
     }
 
-    /// Returns the nexthops of a nexthop object: its own, or those of its group's members.
-    ///
-    /// - Returns: The nexthops, none for a blackhole; `nil` when there is no such object.
+    /// The nexthops of a nexthop object; none for a blackhole, `nil` where it or a member is gone.
     package mutating func nexthops(ofObject id: UInt32) throws(ReachabilityError) -> [Nexthop]? {
-        guard let object = try object(id) else { return nil }
-        guard case .group(let members) = object.kind else { return object.nexthop.map { [$0] } ?? [] }
-        var nexthops: [Nexthop] = []
-        for member in members {
-            guard var nexthop = try self.object(member.id)?.nexthop else { continue }
-            nexthop.weight = member.weight
-            nexthops.append(nexthop)
-        }
-        return nexthops
+        try object(id)?.nexthops { (id) throws(ReachabilityError) in try object(id) }
     }
 
     private mutating func object(_ id: UInt32) throws(ReachabilityError) -> NexthopObject? {
         try value(
             Request(RTM_GETNEXTHOP, nhmsg(), [Request.Attribute(NHA_ID, id)]), "ask for a nexthop object",
             missingFor: [ENOENT], NexthopObject.init)
-    }
-}
-
-extension NexthopObject {
-    /// The nexthop of an object that is not a group; `nil` for one without an interface.
-    fileprivate var nexthop: Nexthop? {
-        if case .single(let nexthop) = kind, nexthop.interfaceIndex != 0 { nexthop } else { nil }
     }
 }
 

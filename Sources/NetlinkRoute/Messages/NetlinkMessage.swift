@@ -354,13 +354,9 @@ extension NetlinkMessage {
     /// as a whole message.
     private var linkNotification: KernelNotification? {
         switch change {
-        case .removedLink:
-            return .link(isLoss: true)
-        case .link(let report) where report.isWhole:
-            let isUsable = report.link.flags.isSuperset(of: [.up, .running, .lowerUp])
-            return .link(isLoss: !isUsable)
-        default:
-            return nil
+        case .removedLink: .link(isLoss: true)
+        case .link(let report) where report.isWhole: report.link.notification
+        default: nil
         }
     }
 

@@ -68,16 +68,15 @@ extension TunnelEnds {
     /// family.
     fileprivate init?(endpointOf peer: Attributes) throws(MalformedMessage) {
         guard let bytes = peer[Int(WGPEER_A_ENDPOINT.rawValue)] else { return nil }
-        guard let start = bytes.baseAddress, bytes.count >= 2 else { throw MalformedMessage() }
-        let number = bytes.loadUnaligned(as: sa_family_t.self)
-        guard let family = UInt8(exactly: number).flatMap(IPAddress.Family.init) else { return nil }
-        // The flow label comes before an IPv6 address, and the scope after it.
-        let (size, place) = family == .v4 ? (16, 4) : (28, 8)
-        guard bytes.count >= size else { throw MalformedMessage() }
+        guard bytes.count >= 2 else { throw MalformedMessage() }
+        guard let address = IPAddress(sockaddr: bytes) else {
+            let number = UInt8(exactly: bytes.loadUnaligned(as: sa_family_t.self))
+            guard number.flatMap(IPAddress.Family.init) == nil else { throw MalformedMessage() }
+            return nil
+        }
         self.init()
         destinationPort = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
-        remote = IPAddress(family: family, networkBytes: start + place)
-        if family == .v6 { link = bytes.loadUnaligned(fromByteOffset: 24, as: UInt32.self) }
+        (remote, link) = (address.withoutZone, address.zone?.index ?? 0)
     }
 }
 

@@ -305,6 +305,22 @@ extension IPAddress: LosslessStringConvertible {
 // MARK: - Socket addresses
 
 extension IPAddress {
+    /// Reads a `sockaddr_in` or a `sockaddr_in6`, with `sin6_scope_id` as the zone; it need not be aligned.
+    ///
+    /// `nil` for another family and for too few bytes.
+    package init?(sockaddr bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress, bytes.count >= 2,
+            let family = UInt8(exactly: bytes.loadUnaligned(as: sa_family_t.self)).flatMap(Family.init)
+        else { return nil }
+        // The flow label comes before an IPv6 address, and the scope after it.
+        let (size, place) = family == .v4 ? (16, 4) : (28, 8)
+        guard bytes.count >= size else { return nil }
+        self.init(family: family, networkBytes: base + place)
+        guard family == .v6 else { return }
+        let scope = bytes.loadUnaligned(fromByteOffset: 24, as: UInt32.self)
+        if scope != 0 { zone = ZoneIdentifier(index: scope) }
+    }
+
     /// Calls a closure with the address as a `sockaddr_in` or a `sockaddr_in6`, and its size in bytes.
     ///
     /// - Parameters:

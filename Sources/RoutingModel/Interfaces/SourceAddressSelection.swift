@@ -121,7 +121,7 @@ extension IPAddress {
     fileprivate static let linkLocalScope = 2
 
     /// The scope of an IPv6 address (RFC 4291, section 2.7): `__ipv6_addr_src_scope`.
-    fileprivate var sourceScope: Int {
+    package var sourceScope: Int {
         if isMulticast { return Int(high >> 48 & 0xf) }
         if isUnspecified { return -1 }
         if isLinkLocal || isLoopback { return Self.linkLocalScope }

@@ -116,3 +116,10 @@ package protocol ChangeFeed: AnyObject, Sendable {
 extension ChangeFeed {
     package func followNeighbours() -> Bool { true }
 }
+
+extension Link {
+    /// The kernel's notification about it.
+    package var notification: KernelNotification {
+        .link(isLoss: !flags.isSuperset(of: [.up, .running, .lowerUp]))
+    }
+}

@@ -295,7 +295,7 @@ extension RouteAnswer {
         guard case .taken(let match) = self else { return true }
         switch match.type {
         case .unicast, .broadcast, .multicast:
-            return match.nexthops.allSatisfy { !$0.flags.isDisjoint(with: [.dead, .linkDown]) }
+            return match.nexthops.allSatisfy(\.isDown)
         default:
             return false
         }

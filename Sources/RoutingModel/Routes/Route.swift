@@ -265,6 +265,9 @@ package struct Nexthop: Hashable, Sendable {
         self.encapsulation = encapsulation.map(Box.init)
     }
 
+    /// Whether its interface has no carrier, or the kernel passes it over.
+    package var isDown: Bool { !flags.isDisjoint(with: [.dead, .linkDown]) }
+
     /// What decides the path of a packet, whatever the state and the share of the nexthop.
     ///
     /// The kernel's counterpart is what `rt6_duplicate_nexthop` compares.
@@ -418,5 +421,33 @@ package struct NexthopObject: Hashable, Sendable {
     package init(id: UInt32, kind: Kind) {
         self.id = id
         self.kind = kind
+    }
+
+    /// The nexthops of routes with this object: its own, or those of its group's members with their weights; none for
+    /// a blackhole, also as a member.
+    ///
+    /// - Parameter object: The object with a number.
+    /// - Returns: The nexthops; `nil` where a member is not known, and for an object that no route can have.
+    /// - Throws: What the closure throws.
+    package func nexthops<Failure>(
+        _ object: (UInt32) throws(Failure) -> NexthopObject?
+    ) throws(Failure) -> [Nexthop]? {
+        switch kind {
+        case .single(let nexthop): return [nexthop]
+        case .blackhole: return []
+        case .forwarding: return nil
+        case .group(let members):
+            var nexthops: [Nexthop] = []
+            for member in members {
+                switch try object(member.id)?.kind {
+                case .single(var nexthop)?:
+                    nexthop.weight = member.weight
+                    nexthops.append(nexthop)
+                case .blackhole?: return []
+                case .group?, .forwarding?, nil: return nil
+                }
+            }
+            return nexthops
+        }
     }
 }

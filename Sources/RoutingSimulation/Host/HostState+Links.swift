@@ -234,10 +234,3 @@ extension HostState.Interface {
         return reportsState || hasLostCarrier ? .up : .unknown
     }
 }
-
-extension Link {
-    /// The kernel's notification about it.
-    package var notification: KernelNotification {
-        .link(isLoss: !flags.isSuperset(of: [.up, .running, .lowerUp]))
-    }
-}

@@ -110,22 +110,7 @@ extension NetworkSnapshot {
 
     /// The nexthops of a nexthop object; none for a blackhole, `nil` where it or a member is not known.
     package func nexthops(ofObject id: UInt32) -> [Nexthop]? {
-        switch nexthopObjects[id]?.kind {
-        case .single(let nexthop): return [nexthop]
-        case .blackhole: return []
-        case .group(let members):
-            var nexthops: [Nexthop] = []
-            for member in members {
-                guard case .single(var nexthop) = nexthopObjects[member.id]?.kind else {
-                    if case .blackhole = nexthopObjects[member.id]?.kind { return [] }
-                    return nil
-                }
-                nexthop.weight = member.weight
-                nexthops.append(nexthop)
-            }
-            return nexthops
-        case .forwarding, nil: return nil
-        }
+        nexthopObjects[id]?.nexthops { nexthopObjects[$0] }
     }
 }
 

@@ -12,7 +12,7 @@ extension NetworkSnapshot {
         let after = report.merged(into: before)
         links[index] = after
         guard let before else { return }
-        if before.vrfOfPort(links) != after.vrfOfPort(links) {
+        if links.vrf(of: before)?.index != links.vrf(of: after)?.index {
             // An interface that enters or leaves a VRF is taken down and up inside the kernel.
             markDead(family: .v4, interface: index, force: false)
         }
@@ -128,10 +128,14 @@ extension NetworkSnapshot {
 
     /// The VRF that an interface is, or is a port of.
     func vrf(ofInterface index: UInt32) -> Link? {
-        guard let link = links[index] else { return nil }
-        if link.isVRF { return link }
-        guard let master = link.master, let vrf = links[master], vrf.isVRF else { return nil }
-        return vrf
+        links[index].flatMap(links.vrf)
+    }
+}
+
+extension LinkTable {
+    /// The VRF that an interface is, or is a port of.
+    fileprivate func vrf(of link: Link) -> Link? {
+        link.isVRF ? link : link.master.flatMap { self[$0] }.flatMap { $0.isVRF ? $0 : nil }
     }
 }
 
@@ -140,11 +144,6 @@ extension Link {
     /// two bits, `addrconf_link_ready` for an operational interface, which a dormant one is not.
     func hasCarrier(_ family: IPAddress.Family) -> Bool {
         family == .v4 ? !flags.isDisjoint(with: [.running, .lowerUp]) : flags.contains(.running)
-    }
-
-    fileprivate func vrfOfPort(_ links: LinkTable) -> UInt32? {
-        guard let master, links[master]?.isVRF == true else { return nil }
-        return master
     }
 }
 

@@ -170,7 +170,7 @@ extension Route {
     fileprivate var plainMatch: RouteMatch? {
         guard (1...5).contains(type.rawValue), type != .local, tos == 0, nexthopID == 0, source == nil,
             scope.rawValue < RouteScope.host.rawValue, preferredSource?.isLoopback != true,
-            nexthops.count == 1, nexthops[0].flags.isDisjoint(with: [.dead, .linkDown])
+            nexthops.count == 1, !nexthops[0].isDown
         else { return nil }
         return RouteMatch(type, nexthops[0])
     }
@@ -218,7 +218,7 @@ struct RouteAttributeIndex: Sendable {
             body(.through(index, family))
             if let gateway = nexthop.gateway, gateway.family == .v4 { body(.via(gateway)) }
             if nexthop.flags.contains(.dead) { body(.dead(index, family)) }
-            if !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) { body(.marked(index, family)) }
+            if nexthop.isDown { body(.marked(index, family)) }
         }
         if let source = route.preferredSource { body(.preferring(source)) }
         if route.nexthopID != 0 { body(.naming(route.nexthopID)) }

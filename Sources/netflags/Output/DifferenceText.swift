@@ -141,8 +141,7 @@ struct DifferenceText {
         }
         if (old.expires ?? 0) >= 0, (new.expires ?? 0) < 0 { return "the route \(words(new)) expired" }
         func isUnused(_ route: Route) -> Bool {
-            !route.nexthops.isEmpty
-                && route.nexthops.allSatisfy { !$0.flags.isDisjoint(with: [.dead, .linkDown]) }
+            !route.nexthops.isEmpty && route.nexthops.allSatisfy(\.isDown)
         }
         func isPassedOver(_ route: Route) -> Bool { route.nexthops.allSatisfy { $0.flags.contains(.dead) } }
         switch (isUnused(old), isUnused(new)) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// The labels, precedences and scopes that addresses are ordered by: the policy table of RFC 6724, section 2.1.
 ///
 /// ```swift
@@ -91,9 +93,7 @@ extension AddressPolicy {
     /// The scope of an address (RFC 6724, section 3.1, and for IPv4 section 3.2).
     package func scope(of address: IPAddress) -> Int {
         guard address.family == .v6 else { return Self.value(of: address, scopes) }
-        if address.isMulticast { return Int(address.high >> 48 & 0xF) }
-        if address.isLinkLocal || address.isLoopback { return 2 }
-        return address.high >> 54 == 0xFEC0 >> 6 ? 5 : 14
+        return address.isUnspecified ? 14 : address.sourceScope
     }
 
     private static func value(of address: IPAddress, _ table: [Entry]) -> Int {

@@ -20,18 +20,10 @@ extension IPAddress {
         guard bytes.count >= MemoryLayout<sa_family_t>.size else {
             throw Self.tooShort(length, for: "socket address", needs: MemoryLayout<sockaddr_in>.size)
         }
+        let needed: (type: String, size: Int)
         switch Int32(bytes.loadUnaligned(as: sa_family_t.self)) {
-        case AF_INET:
-            guard bytes.count >= MemoryLayout<sockaddr_in>.size else {
-                throw Self.tooShort(length, for: "sockaddr_in", needs: MemoryLayout<sockaddr_in>.size)
-            }
-            let address = bytes.loadUnaligned(as: sockaddr_in.self)
-            self.init(v4: UInt32(bigEndian: address.sin_addr.s_addr))
-        case AF_INET6:
-            guard bytes.count >= MemoryLayout<sockaddr_in6>.size else {
-                throw Self.tooShort(length, for: "sockaddr_in6", needs: MemoryLayout<sockaddr_in6>.size)
-            }
-            self.init(bytes.loadUnaligned(as: sockaddr_in6.self))
+        case AF_INET: needed = ("sockaddr_in", MemoryLayout<sockaddr_in>.size)
+        case AF_INET6: needed = ("sockaddr_in6", MemoryLayout<sockaddr_in6>.size)
         case let family:
             throw ReachabilityError(
                 .unsupportedFamily,
@@ -40,6 +32,10 @@ extension IPAddress {
                     + "give a sockaddr_in (AF_INET) or a sockaddr_in6 (AF_INET6)"
             )
         }
+        guard let address = IPAddress(sockaddr: bytes) else {
+            throw Self.tooShort(length, for: needed.type, needs: needed.size)
+        }
+        self = address
     }
 
     /// Calls a closure with the address as a socket address: a `sockaddr_in`, or a `sockaddr_in6` with the zone as its
@@ -75,14 +71,6 @@ extension IPAddress {
                 in: .systemCall, operation: "find the interface \"\(name)\"", number: errno)
         }
         return index
-    }
-
-    private init(_ address: sockaddr_in6) {
-        self = withUnsafeBytes(of: address.sin6_addr) { bytes in
-            // An in6_addr is never empty.
-            bytes.baseAddress.map { IPAddress(family: .v6, networkBytes: $0) } ?? .anyV6
-        }
-        if address.sin6_scope_id != 0 { zone = ZoneIdentifier(index: address.sin6_scope_id) }
     }
 
     private static func tooShort(_ length: socklen_t, for type: String, needs size: Int) -> ReachabilityError
