@@ -5,11 +5,11 @@ internal import RoutingSimulation
 
 /// Which differences follow from others.
 ///
-/// The snapshot's own rules are tried on both states: what vanishes from the older state when a change is applied to
-/// it follows from that change, and what vanishes from the newer state when the change is reversed cannot be without
-/// it. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above others.
+/// The snapshot's own rules are tried: what vanishes from the older state when a change is applied to it follows from
+/// that change. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above
+/// others.
 struct DifferenceLinks {
-    /// How many differences are looked at, and parts of a state copied, at most: each change is tried on both states.
+    /// How many differences are looked at, and parts of a state copied, at most: each change is tried.
     private static let workLimit = 40_000_000
 
     /// Whether the differences are few enough to find out what follows from what.
@@ -19,21 +19,18 @@ struct DifferenceLinks {
 
     private let differences: [NetworkDifference]
     private let old: NetworkSnapshot
-    private let new: NetworkSnapshot
     /// The interfaces of each difference.
     private let interfaces: [Set<UInt32>]
     /// For each difference, those that follow from it.
     private var effects: [Set<Int>]
     /// For each difference, its causes among the others.
     private var causes: [Set<Int>]
-    /// For each difference, those that cannot be without it.
-    private var dependents: [Set<Int>]
 
     init(_ differences: [NetworkDifference], old: NetworkSnapshot, new: NetworkSnapshot) {
-        (self.differences, self.old, self.new) = (differences, old, new)
+        (self.differences, self.old) = (differences, old)
         interfaces = differences.map(\.interfaces)
         effects = Array(repeating: [], count: differences.count)
-        (causes, dependents) = (effects, effects)
+        causes = effects
         let tried = differences.count { $0.route == nil }
         let size = differences.count + old.links.keys.count + new.links.keys.count
         isKnown = tried * size <= Self.workLimit
@@ -46,13 +43,6 @@ struct DifferenceLinks {
     }
 
     // MARK: Closures
-
-    /// The indices of all that is taken back with some differences, these among them.
-    func closure(of indices: [Int]) -> Set<Int> {
-        var found: Set<Int> = []
-        Self.reach(indices, &found) { effects[$0].union(dependents[$0]) }
-        return found
-    }
 
     /// The indices of all that some differences follow from, these among them.
     func causes(of indices: [Int]) -> Set<Int> {
@@ -96,28 +86,24 @@ struct DifferenceLinks {
                 return interfaces[other].contains(link.index)
             }
             tryOut(
-                index, change, (affected, affected), { .link(LinkReport($0)) },
-                { .removedLink(index: $0.index) })
+                index, change, affected, { .link(LinkReport($0)) }, { .removedLink(index: $0.index) })
             for other in affected where other != index && follows(differences[other], change) {
                 effects[index].insert(other)
             }
         case .address(let change):
             guard let address = change.latest else { return }
-            let affected = (affected(by: address, in: old), affected(by: address, in: new))
-            tryOut(index, change, affected, { .address($0) }, { .removedAddress($0) })
+            tryOut(index, change, affected(by: address), { .address($0) }, { .removedAddress($0) })
             for other in differences.indices where follows(differences[other], address) {
                 effects[index].insert(other)
             }
         case .nexthop(let change):
             guard let id = change.latest?.id else { return }
-            let groups = old.groups(ofNexthop: id).union(new.groups(ofNexthop: id))
+            let groups = old.groups(ofNexthop: id)
             let objects = groups.union([id])
             let affected = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
-            tryOut(index, change, (affected, affected), { .nexthop($0) }, { .removedNexthop(id: $0.id) })
+            tryOut(index, change, affected, { .nexthop($0) }, { .removedNexthop(id: $0.id) })
         case .settings(let change):
-            let (done, undone) = (change.new?.changes ?? [], change.old?.changes ?? [])
-            let all = routes { _ in true }
-            tryOut(index, (all, all), done: done, undone: undone)
+            tryOut(index, routes { _ in true }, change.new?.changes ?? [])
         case .route, .rule, .neighbour: break
         }
     }
@@ -132,49 +118,34 @@ struct DifferenceLinks {
 
     /// What an IPv4 address can take with it: what prefers it as the source, and everything on its interface where no
     /// other address is left there.
-    private func affected(by address: InterfaceAddress, in state: NetworkSnapshot) -> [Int] {
+    private func affected(by address: InterfaceAddress) -> [Int] {
         guard address.address.family == .v4 else { return [] }
         let preferring = routes { $0.preferredSource == address.address }
-        let others = state.addresses(ofInterface: address.interfaceIndex, family: .v4)
+        let others = old.addresses(ofInterface: address.interfaceIndex, family: .v4)
         guard others.allSatisfy({ $0 == address }) else { return preferring }
         return preferring + interfaces.indices.filter { interfaces[$0].contains(address.interfaceIndex) }
     }
 
-    /// Tries out that a value is added, removed or replaced, and what becomes of the affected ones in either state.
+    /// Tries out that a value is added, removed or replaced, and what becomes of the affected ones.
     private mutating func tryOut<Value>(
         _ index: Int,
         _ change: NetworkDifference.Change<Value>,
-        _ affected: (old: [Int], new: [Int]),
+        _ affected: [Int],
         _ added: (Value) -> NetworkChange,
         _ removed: (Value) -> NetworkChange
     ) {
-        guard let done = change.new.map(added) ?? change.old.map(removed),
-            let undone = change.old.map(added) ?? change.new.map(removed)
-        else { return }
-        tryOut(index, affected, done: [done], undone: [undone])
+        guard let done = change.new.map(added) ?? change.old.map(removed) else { return }
+        tryOut(index, affected, [done])
     }
 
-    /// Applies a change to the older state, and its reverse to the newer one, and compares what became of others.
-    private mutating func tryOut(
-        _ index: Int,
-        _ affected: (old: [Int], new: [Int]),
-        done: [NetworkChange],
-        undone: [NetworkChange]
-    ) {
-        func others(_ indices: [Int]) -> [Int] { indices.filter { $0 != index } }
-        effects[index].formUnion(outcome(of: done, others(affected.old), backwards: false))
-        dependents[index].formUnion(outcome(of: undone, others(affected.new), backwards: true))
-    }
-
-    /// The differences that some changes make of the older state; backwards, those that they take from the newer one.
-    private func outcome(of changes: [NetworkChange], _ affected: [Int], backwards: Bool) -> Set<Int> {
+    /// Applies changes to the older state, and notes the differences that they make of it.
+    private mutating func tryOut(_ index: Int, _ affected: [Int], _ changes: [NetworkChange]) {
         // What is not there before a change does not go with it.
-        let present = affected.filter { differences[$0].kind != (backwards ? .removed : .added) }
-        guard !present.isEmpty else { return [] }
-        let routes = present.compactMap { differences[$0].route?.ends(backwards).0 }
-        var state = (backwards ? new : old).holding(routes)
+        let present = affected.filter { $0 != index && differences[$0].kind != .added }
+        guard !present.isEmpty else { return }
+        var state = old.holding(present.compactMap { differences[$0].route?.old })
         for change in changes { state.apply(change) }
-        return Set(present.filter { differences[$0].isDone(in: state, backwards: backwards) })
+        effects[index].formUnion(present.filter { differences[$0].isDone(in: state) })
     }
 
     // MARK: What the kernel does by itself
@@ -204,32 +175,21 @@ struct DifferenceLinks {
 }
 
 extension NetworkDifference {
-    /// Whether a state, which lacked the difference, has it; backwards, whether one that had it lacks it.
-    fileprivate func isDone(in state: NetworkSnapshot, backwards: Bool) -> Bool {
+    /// Whether a state, which lacked the difference, has it.
+    fileprivate func isDone(in state: NetworkSnapshot) -> Bool {
         switch self {
         case .address(let change):
-            let (old, new) = change.ends(backwards)
-            guard new == nil, let old else { return new == nil }
+            guard change.new == nil, let old = change.old else { return change.new == nil }
             return !state.addresses(ofInterface: old.interfaceIndex, family: old.address.family).contains(old)
         case .nexthop(let change):
-            let (old, new) = change.ends(backwards)
-            return old.map { state.nexthopObjects[$0.id]?.identity == new?.identity } ?? false
+            return change.old.map { state.nexthopObjects[$0.id]?.identity == change.new?.identity } ?? false
         case .neighbour(let change):
-            let (old, new) = change.ends(backwards)
-            return old.map { state.neighbours?[$0.key] == new } ?? false
+            return change.old.map { state.neighbours?[$0.key] == change.new } ?? false
         case .route(let change):
-            let (old, new) = change.ends(backwards)
-            return old.map { $0.counted(in: state) != $0.counted } ?? false
-                && (new ?? old)?.counted(in: state) == new?.counted
+            return change.old.map { $0.counted(in: state) != $0.counted } ?? false
+                && change.latest?.counted(in: state) == change.new?.counted
         case .link, .rule, .settings: return false
         }
-    }
-}
-
-extension NetworkDifference.Change {
-    /// The value before and after the change, or after and before it.
-    fileprivate func ends(_ backwards: Bool) -> (Value?, Value?) {
-        backwards ? (new, old) : (old, new)
     }
 }
 

@@ -5,12 +5,6 @@ package import RoutingSimulation
 
 /// Two states of a network, what differs between them, and which differences explain a changed answer.
 ///
-/// <!-- not compiled: it is not public -->
-/// ```swift
-/// let comparison = NetworkComparison(old, new)
-/// let causes = comparison.causes(for: [query]) { state in ask(state) == oldAnswer }
-/// ```
-///
 /// A difference that follows from another one belongs to it: the routes that the kernel drops when an interface goes
 /// down, the routes that it makes for an address, the carrier of a VLAN whose interface lost its own.
 package struct NetworkComparison: Sendable {
@@ -36,102 +30,47 @@ package struct NetworkComparison: Sendable {
         links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
     }
 
-    // MARK: Undoing
-
-    /// The newer state without some differences, and without those that follow from them.
-    package func undoing(_ undone: [NetworkDifference]) -> SnapshotRouting {
-        let wanted = Set(undone)
-        let indices = differences.indices.filter { wanted.contains(differences[$0]) }
-        return undoing(indices, within: Array(differences.indices))
-    }
-
-    /// The newer state without differences at some indices, and without those of others that follow from them.
-    private func undoing(_ indices: [Int], within others: [Int]) -> SnapshotRouting {
-        let taken = links.closure(of: indices)
-        let all = others.filter(taken.contains).map { differences[$0] }
-        var state = new
-        state.snapshot.undo(all, older: old.snapshot)
-        for case .link(let change) in all {
-            guard let index = change.latest?.index else { continue }
-            state.wirelessIndexes.set(index, old.wirelessIndexes.contains(index))
-            state.cellularIndexes.set(index, old.cellularIndexes.contains(index))
-        }
-        return state
-    }
-
-    // MARK: Causes
-
-    /// Differences that explain a changed answer.
-    package struct Causes: Sendable {
-        /// The differences: without them the answer is the old one.
-        package var differences: [NetworkDifference]
-        /// How many states were asked.
-        package var evaluations: Int
-        /// Whether no proper subset explains the change; `false` when the search ended before that was known.
-        package var isSmallest: Bool
-    }
-
-    /// Whether there are few enough differences to search causes among them; those of routes do not count.
+    /// Whether there are few enough differences to find out what follows from what; those of routes do not count.
     package var findsCauses: Bool { links.isKnown }
 
     /// The only difference that all others follow from, as the cause of every changed answer; `nil` where there are
     /// several.
-    package var onlyCause: Causes? {
-        guard links.roots.count == 1, let root = links.roots.first else { return nil }
-        return Causes(differences: [differences[root]], evaluations: 0, isSmallest: true)
+    package var onlyCause: NetworkDifference? {
+        links.roots.count == 1 ? links.roots.first.map { differences[$0] } : nil
     }
 
-    /// Finds the smallest set of differences that explains a changed answer.
+    /// The differences that the answers to some queries have read.
     ///
-    /// A set explains the change when the answer is the old one again without it. No proper subset of the result does,
-    /// unless the search ends before that is known. The search starts among the differences that the queries can
-    /// depend on, and widens to all where the old answer does not return without these.
+    /// They are the rules that select a packet, up to the one that decides, and the route that takes it or refuses it,
+    /// in either state. Where none of these differs, they are the interfaces, addresses, nexthop objects and settings
+    /// behind the routes, and where none of those does, the neighbours. A difference that follows from another one is
+    /// replaced by that one.
     ///
-    /// - Parameters:
-    ///   - queries: The queries that led to the old and the new answer.
-    ///   - isOldAnswer: Whether a state gives the old answer.
-    /// - Returns: The set; `nil` when the old answer does not return without all of them.
-    package func causes(for queries: Set<RouteQuery>, isOldAnswer: (SnapshotRouting) -> Bool) -> Causes? {
-        guard links.isKnown else { return nil }
-        let scope = QueryScope(queries, in: [old.snapshot, new.snapshot])
-        // No lookup reads routes to other addresses.
-        let near = differences.indices.filter {
-            differences[$0].route == nil || scope.contains(differences[$0])
-        }
-        let used = links.causes(of: near.filter { scope.contains(differences[$0]) }).sorted()
-        // Each evaluation takes back as much as there is.
-        let limit = max(40, min(SmallestSet.evaluationLimit, 2_000_000 / max(1, near.count)))
-        var evaluations = 0
-        var tried: Set<[Int]> = []
-        for indices in [used, near] {
-            let ranked = indices.filter(links.roots.contains)
-                .sorted { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
-            for candidates in [ranked.filter { !differences[$0].isNoisy }, ranked, indices]
-            where tried.insert(candidates).inserted {
-                let found = SmallestSet.find(
-                    among: candidates, evaluations: limit - evaluations
-                ) { isOldAnswer(undoing($0, within: indices)) }
-                evaluations += found.evaluations
-                guard let set = found.set else { continue }
-                return Causes(
-                    differences: set.sorted().map { differences[$0] },
-                    evaluations: evaluations,
-                    isSmallest: !found.isCut
-                )
-            }
-        }
-        return nil
+    /// - Parameter queries: The queries that led to the old and to the new answer.
+    /// - Returns: The differences, in their order; empty where the answers have read none.
+    package func causes(of queries: Set<RouteQuery>) -> [NetworkDifference] {
+        let (before, after) = (
+            QueryReading(queries, in: old.snapshot), QueryReading(queries, in: new.snapshot)
+        )
+        let read: [(NetworkDifference) -> Bool] = [
+            { before.decides($0, .old) || after.decides($0, .new) },
+            { before.uses($0) || after.uses($0) },
+            { before.reaches($0) || after.reaches($0) },
+        ]
+        let found = read.lazy.map { isRead in differences.indices.filter { isRead(differences[$0]) } }
+            .first { !$0.isEmpty }
+        return Set((found ?? []).compactMap(cause)).sorted().map { differences[$0] }
     }
-}
 
-extension Set {
-    fileprivate mutating func set(_ element: Element, _ isMember: Bool) {
-        if isMember { insert(element) } else { remove(element) }
+    /// The difference that one follows from: that nearest to a lookup, where there are several.
+    private func cause(of index: Int) -> Int? {
+        links.causes(of: [index]).filter(links.roots.contains)
+            .min { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
     }
 }
 
 extension NetworkDifference {
-    /// The order in which differences are tried: those nearest to a lookup first.
+    /// How near a difference is to a lookup.
     fileprivate var rank: Int {
         switch self {
         case .route: 0
@@ -142,10 +81,5 @@ extension NetworkDifference {
         case .settings: 5
         case .neighbour: 6
         }
-    }
-
-    /// Whether such differences are frequent and seldom matter.
-    fileprivate var isNoisy: Bool {
-        if case .neighbour = self { true } else { false }
     }
 }

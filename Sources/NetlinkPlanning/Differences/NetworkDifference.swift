@@ -30,6 +30,14 @@ package enum NetworkDifference: Hashable, Sendable {
         /// The newer value, else the older one.
         package var latest: Value? { new ?? old }
 
+        /// The value on one side.
+        func value(_ side: Side) -> Value? {
+            switch side {
+            case .old: old
+            case .new: new
+            }
+        }
+
         /// What has become of the value.
         package var kind: Kind {
             old == nil ? .added : new == nil ? .removed : .changed
@@ -38,6 +46,9 @@ package enum NetworkDifference: Hashable, Sendable {
 }
 
 extension NetworkDifference {
+    /// One of the two states.
+    enum Side { case old, new }
+
     /// What has become of a value.
     package enum Kind: String, Hashable, Sendable {
         case added, removed, changed

@@ -157,11 +157,9 @@ extension RouteQuery {
 }
 
 extension NetworkSnapshot {
-    /// Whether a rule can select the packet of a query: with one of the sources that it can get, and whatever the
-    /// snapshot does not hold.
+    /// Whether a rule can select the packet of a query, whatever the snapshot does not hold.
     package func canSelect(_ query: RouteQuery, by rule: Rule) -> Bool {
         guard rule.family == query.destination.family else { return false }
-        if rule.source != nil, query.source == nil { return true }
         var lookup = SnapshotLookup(self, query)
         lookup.bindToVRF()
         let matches = try? lookup.matches(rule)

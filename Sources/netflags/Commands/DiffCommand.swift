@@ -16,9 +16,8 @@ struct Diff: TargetListCommand {
             The state at the end of each counts, or that of --from and --to: both can be the same recording.
 
             A target whose flags, interface or gateway differ has a line with its name, one with the old answer \
-            (-), one with the new (+), and one for each link, address, route or rule of the smallest set that \
-            explains it: without it in NEW, the old answer returns. If NEW has recorded the change, the line ends \
-            with who asked for it. Without a target it is the default path, that of each family, and an address of \
+            (-), one with the new (+), and one for each link, address, route or rule that differs and that the \
+            answers have read. If NEW has recorded the change, the line ends with who asked for it. Without a target it is the default path, that of each family, and an address of \
             each network whose routes, rules or addresses differ, of a hundred at most.
 
             Exit status: 0 no target differs, 1 at least one does, 2 at least one could not be evaluated, 64 wrong \

@@ -20,8 +20,7 @@ struct DifferenceFormat {
     }
 
     /// What stands where the causes would.
-    private static let noCause =
-        "unknown: even without any of the recorded differences the old answer does not return"
+    private static let noCause = "unknown: the answers have read nothing that differs"
 
     private static let tooManyCauses =
         "unknown: too many links and addresses differ to search the cause: compare states with fewer changes between them"
@@ -42,18 +41,12 @@ struct DifferenceFormat {
         for choice in found.openChoices {
             buffer.line(printable: "  or another path: \(choice)")
         }
-        let causes = found.causes?.differences ?? []
-        for cause in causes {
+        for cause in found.causes {
             let origin = origin(cause).map { " \($0)" } ?? ""
             buffer.line(printable: "  because \(text.words(cause).sentence)\(origin)")
         }
-        if causes.isEmpty {
+        if found.causes.isEmpty {
             buffer.line(printable: "  because \(found.hasTooManyCauses ? Self.tooManyCauses : Self.noCause)")
-        }
-        if let causes = found.causes, !causes.isSmallest {
-            buffer.line(
-                printable:
-                    "  not the smallest set: the search ended after \(causes.evaluations) evaluations")
         }
     }
 
@@ -80,14 +73,13 @@ struct DifferenceFormat {
             json.member("old", object: found.old) { $1.members($0, reason: $0.reason) }
             json.member("new", object: found.new) { $1.members($0, reason: $0.reason) }
             if recording != nil { json.member("error", String?.none) }
-            json.member("causes", objects: found.causes?.differences) { cause, json in
+            json.member("causes", objects: found.causes.isEmpty ? nil : found.causes) { cause, json in
                 let (noun, sentence) = text.words(cause)
                 json.member("kind", noun)
                 json.member("change", cause.kind.rawValue)
                 json.members(origin(cause))
                 json.member("description", sentence)
             }
-            if let causes = found.causes { json.member("smallest", causes.isSmallest) }
             if !found.lostPaths.isEmpty { json.member("lostPaths", found.lostPaths) }
             if !found.openChoices.isEmpty { json.member("openChoices", found.openChoices) }
         }

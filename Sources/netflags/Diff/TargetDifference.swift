@@ -30,8 +30,8 @@ struct TargetDifference {
     let new: Answer
     /// What the new answer depends on besides the predicted tables.
     var openChoices: [String] = []
-    /// The smallest set of differences that explains the new answer; `nil` when none does.
-    var causes: NetworkComparison.Causes?
+    /// The differences that the answers have read; empty where that is not known.
+    var causes: [NetworkDifference] = []
 
     /// The interfaces whose packets are lost, while other packets to the target still leave.
     var lostPaths: [String] = []
@@ -115,16 +115,8 @@ struct RecordedComparison {
             found.hasTooManyCauses = true
             return found
         }
-        if isPrediction, let only = comparison.onlyCause {
-            found.causes = only
-            return found
-        }
-        found.causes = comparison.causes(for: old.queries.union(new.queries)) { state in
-            let log = QueryLog(self.new.showing(state))
-            return Self.answer(query, log).isSame(as: found.old)
-                && log.silentInterfaces(in: self.new.showing(state)).isSubset(
-                    of: old.silentInterfaces(in: self.old))
-        }
+        let only = isPrediction ? comparison.onlyCause : nil
+        found.causes = only.map { [$0] } ?? comparison.causes(of: old.queries.union(new.queries))
         return found
     }
 

@@ -33,7 +33,7 @@ struct LongChainTests {
     ]
 
     @Test(arguments: shapes.indices)
-    func `very many routes of one prefix are inserted, compared, taken back and removed`(index: Int) throws {
+    func `very many routes of one prefix are inserted, compared and removed`(index: Int) throws {
         let make = Self.shapes[index]
         var host = Self.insert(make)
         let expected = index == 1 ? 256 : Int(Self.count)
@@ -45,9 +45,6 @@ struct LongChainTests {
         let old = makeHost()
         let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(host))
         #expect(comparison.differences.count == expected)
-        #expect(comparison.undoing(comparison.differences).snapshot.routeCount == 0)
-        let backwards = NetworkComparison(SnapshotRouting(host), SnapshotRouting(old))
-        #expect(backwards.undoing(backwards.differences).snapshot.routes == before)
         for route in before { host.apply(.removedRoute(route)) }
         #expect(host.routeCount == 0)
     }
@@ -55,20 +52,6 @@ struct LongChainTests {
     @Test func `very many equal default routes are chosen from`() {
         let host = Self.insert { .route("0.0.0.0/0", via: "10.\($0 >> 8).\($0 & 255).1", dev: 2) }
         #expect(host.way("203.0.113.1") == "0.0.0.0/0 10.0.0.1 dev 2")
-    }
-
-    @Test func `routes that come back stand where their metrics say`() throws {
-        let (one, three, five) = (
-            NetworkChange.route("198.51.100.0/24", dev: 2, metric: 1),
-            NetworkChange.route("198.51.100.0/24", dev: 2, metric: 3),
-            NetworkChange.route("198.51.100.0/24", dev: 3, metric: 5)
-        )
-        let comparison = NetworkComparison(
-            SnapshotRouting(makeHost(one, five)), SnapshotRouting(makeHost(three)))
-        let removed = comparison.differences.filter { $0.kind == .removed }
-        let state = comparison.undoing(removed).snapshot
-        let prefix: IPPrefix = "198.51.100.0/24"
-        #expect(state.routes(to: prefix, table: Route.mainTable).map(\.priority) == [1, 3, 5])
     }
 
     @Test func `routes of a prefix stand as in a plain list, whatever comes and goes`() {

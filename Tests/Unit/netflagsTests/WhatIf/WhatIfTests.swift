@@ -51,7 +51,7 @@ struct WhatIfTests {
         let targets = result.lines.compactMap { JSONValue($0)?["target"]?.string }
         #expect(targets.contains("default") && targets.contains("10.8.0.1"), "\(targets)")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
-        #expect(json.keys == ["recording", "target", "family", "old", "new", "error", "causes", "smallest"])
+        #expect(json.keys == ["recording", "target", "family", "old", "new", "error", "causes"])
     }
 
     @Test func `changes are made one after the other, and one that changes no answer has the status 0`()
