@@ -10,14 +10,14 @@ struct cnl_events {
     char buffer[CNL_READ_SIZE] __attribute__((aligned(8)));
 };
 
-cnl_events *cnl_events_open(cnl_error *error) {
+cnl_events *cnl_events_open(int protocol, cnl_error *error) {
     cnl_events *events = malloc(sizeof(*events));
     if (!events || !(events->socket = nl_socket_alloc())) {
         free(events);
         cnl_fail(error, ENOMEM);
         return NULL;
     }
-    int status = nl_connect(events->socket, NETLINK_ROUTE);
+    int status = nl_connect(events->socket, protocol);
     if (status >= 0) {
         status = nl_socket_set_nonblocking(events->socket);
     }

@@ -10,8 +10,9 @@
 /* A socket that receives the kernel's notifications and sends nothing. Reads do not block. */
 typedef struct cnl_events cnl_events;
 
-/* Opens a socket. Returns NULL and fills the error on failure. The caller closes the socket. */
-cnl_events *_Nullable cnl_events_open(cnl_error *error);
+/* Opens a socket of a netlink protocol (NETLINK_ROUTE, ...). Returns NULL and fills the error on failure. The caller
+   closes the socket. */
+cnl_events *_Nullable cnl_events_open(int protocol, cnl_error *error);
 
 void cnl_events_close(cnl_events *events);
 

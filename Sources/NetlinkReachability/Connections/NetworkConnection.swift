@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import NetlinkRoute
+internal import RoutingModel
 
 /// The parts of a connected socket that decide its route: both endpoints, and options such as mark, interface and user.
 ///

@@ -20,8 +20,13 @@ package struct EventSocket: ~Copyable {
     ///
     /// It joins no group.
     package init() throws(ReachabilityError) {
+        try self.init(netlinkProtocol: NETLINK_ROUTE)
+    }
+
+    /// Opens a socket of a netlink protocol, which joins no group.
+    init(netlinkProtocol: Int32) throws(ReachabilityError) {
         var error = cnl_error()
-        guard let handle = cnl_events_open(&error) else {
+        guard let handle = cnl_events_open(netlinkProtocol, &error) else {
             throw ReachabilityError("open a netlink event socket", error)
         }
         self.handle = handle
@@ -157,6 +162,8 @@ package final class KernelChanges: ChangeFeed {
 }
 
 extension KernelChanges {
+    package func closings() -> (any ClosingFeed)? { KernelClosings() }
+
     package func followNeighbours() -> Bool {
         socket.withLock { (try? $0.join(.neighbour)) != nil }
     }

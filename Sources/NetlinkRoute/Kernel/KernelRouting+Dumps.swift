@@ -128,6 +128,22 @@ extension KernelRouting {
         }
     }
 
+    /// Returns the TCP connections and the neighbours.
+    ///
+    /// `nil` in another namespace, and where the kernel has no inet_diag or a sandbox refuses it.
+    package func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
+        guard isInNamespace, let sockets = try? ConnectedSocket.connections() else { return nil }
+        let neighbours = try withSocket { (socket) throws(ReachabilityError) in
+            try socket.list(
+                Request(RTM_GETNEIGH, isDump: true, ndmsg()), "dump the kernel's neighbours", from: [:]
+            ) {
+                (found: inout [Neighbour.Key: NeighbourReply], message) in
+                if let entry = try? NeighbourReply.read(message) { found[entry.key] = entry.reply }
+            }
+        }
+        return AnswerRecord(sockets: sockets, neighbours: neighbours)
+    }
+
     /// Returns the name of the wireless network that an interface uses, which nl80211 has without a privilege; `nil`
     /// in another namespace.
     package func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {

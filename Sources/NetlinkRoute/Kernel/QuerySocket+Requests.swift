@@ -292,6 +292,17 @@ package struct EventGroup: Hashable, Sendable {
         number = group.rawValue
     }
 
+    private init(_ name: String, _ group: sknetlink_groups) {
+        self.name = name
+        number = group.rawValue
+    }
+
+    /// TCP sockets that are destroyed: groups of NETLINK_SOCK_DIAG.
+    static let closings = [
+        EventGroup("INET_TCP_DESTROY", SKNLGRP_INET_TCP_DESTROY),
+        EventGroup("INET6_TCP_DESTROY", SKNLGRP_INET6_TCP_DESTROY),
+    ]
+
     /// Interfaces.
     static let link = EventGroup("LINK", RTNLGRP_LINK)
     /// IPv4 addresses.

@@ -3,48 +3,15 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
+internal import SystemSupport
 
-/// A connected TCP, UDP or MPTCP socket, as sock_diag describes it.
-package struct ConnectedSocket: Equatable, Sendable {
-    /// IPPROTO_MPTCP of Linux 5.6, which older headers lack.
-    package static let mptcp: UInt16 = 262
-
-    /// What decides where the packets of a socket go.
-    ///
-    /// Sockets of one flow have one status, and a socket is evaluated again when its flow changes. What the kernel
-    /// counts and measures while a socket is open is a property of the socket beside it.
-    package struct Flow: Hashable, Sendable {
-        /// IPPROTO_TCP, IPPROTO_UDP or ``mptcp``.
-        package let ipProtocol: UInt16
-        /// An IPv4-mapped address is an IPv4 address here.
-        ///
-        /// A link-local one belongs to the interface that the socket is bound to.
-        package let local, remote: IPAddress
-        /// In host byte order.
-        package var localPort, remotePort: UInt16
-        /// The interface that the socket is bound to; 0 for none.
-        package let boundInterface: UInt32
-        /// SO_MARK; 0 also where the process has no CAP_NET_ADMIN, for which the kernel shows no marks.
-        package let mark: UInt32
-        /// The type of service or traffic class.
-        package let typeOfService: UInt8
-        package let user: UInt32
-    }
-
-    package let flow: Flow
-    /// The inode, which `/proc/PID/fd` shows.
-    ///
-    /// The TCP sockets of an MPTCP connection have that of its MPTCP socket.
-    package let inode: UInt32
-    /// SO_COOKIE, which identifies the socket as long as the machine runs.
-    package let cookie: UInt64
-
+extension ConnectedSocket {
     /// Reads a message of the dump; `nil` for a message of another type, for another family than IPv4 and IPv6, and for
     /// an MPTCP socket that has fallen back to TCP.
     package init?(_ message: NetlinkMessage, _ ipProtocol: UInt16) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(inet_diag_msg.self)
         let identity = body.id
-        guard Int32(message.type) == SOCK_DIAG_BY_FAMILY,
+        guard [SOCK_DIAG_BY_FAMILY, TCPDIAG_GETSOCK].contains(Int32(message.type)),
             let local = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_src)?.unmapped,
             let remote = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_dst)?.unmapped
         else { return nil }
@@ -55,7 +22,7 @@ package struct ConnectedSocket: Equatable, Sendable {
         }
         let typeOfService = try attributes.value(INET_DIAG_TOS, as: UInt8.self)
         let trafficClass = try attributes.value(INET_DIAG_TCLASS, as: UInt8.self)
-        flow = Flow(
+        let flow = Flow(
             ipProtocol: ipProtocol,
             local: local,
             remote: remote,
@@ -66,8 +33,38 @@ package struct ConnectedSocket: Equatable, Sendable {
             typeOfService: (local.family == .v4 ? typeOfService : trafficClass) ?? 0,
             user: body.idiag_uid
         )
-        inode = body.idiag_inode
-        cookie = UInt64(identity.idiag_cookie.1) << 32 | UInt64(identity.idiag_cookie.0)
+        let progress = ipProtocol == UInt16(IPPROTO_TCP) ? attributes[INET_DIAG_INFO] : nil
+        self.init(
+            flow,
+            inode: body.idiag_inode,
+            cookie: UInt64(identity.idiag_cookie.1) << 32 | UInt64(identity.idiag_cookie.0),
+            state: TCPState(rawValue: body.idiag_state),
+            timer: TCPTimer(
+                TCPTimer.Kind(rawValue: body.idiag_timer) ?? .none, expires: Int(body.idiag_expires)),
+            progress: progress.flatMap(TCPProgress.init)
+        )
+    }
+}
+
+extension TCPProgress {
+    /// Reads a `tcp_info`, which newer kernels make longer; `nil` for one without the fields of the oldest.
+    ///
+    /// The offsets are written out because `linux/tcp.h` clashes with glibc.
+    init?(_ info: UnsafeRawBufferPointer) {
+        func number(_ offset: Int) -> Int? {
+            guard info.count >= offset + 4 else { return nil }
+            return Int(info.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        }
+        guard let totalRetransmits = number(100), let timeout = number(8), let unacknowledged = number(24),
+            let sent = number(44), let received = number(52), let acknowledged = number(56),
+            let roundTrip = number(68)
+        else { return nil }
+        self.init()
+        (retransmits, probes, backoff) = (Int(info[2]), Int(info[3]), Int(info[4]))
+        (self.timeout, self.roundTrip) = (timeout / 1_000, roundTrip / 1_000)
+        (self.unacknowledged, self.totalRetransmits) = (unacknowledged, totalRetransmits)
+        (lastDataSent, lastDataReceived, lastAcknowledgement) = (sent, received, acknowledged)
+        (segmentsReceived, unsent, sendWindow) = (number(140), number(144), number(228))
     }
 }
 
@@ -136,7 +133,7 @@ extension ConnectedSocket {
         body.sdiag_protocol = isMultipath ? 0 : UInt8(ipProtocol)
         let attributes = [Request.Attribute(requestProtocol, UInt32(ipProtocol))]
         body.idiag_ext = 1 << UInt8(INET_DIAG_TOS - 1) | 1 << UInt8(INET_DIAG_TCLASS - 1)
-        if isMultipath { body.idiag_ext |= 1 << UInt8(INET_DIAG_INFO - 1) }
+        if ipProtocol != UInt16(IPPROTO_UDP) { body.idiag_ext |= 1 << UInt8(INET_DIAG_INFO - 1) }
         body.idiag_states = states
         body.id.idiag_sport = localPort.bigEndian
         body.id.idiag_cookie = (INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE)
@@ -156,6 +153,73 @@ extension ConnectedSocket {
             }
         } catch  where isMultipath && [ENOENT, EINVAL].contains(error.number) {
             // Linux before 5.9 can also answer EINVAL.
+        }
+    }
+
+    /// Lists the TCP connections of the calling thread's network namespace in all states but LISTEN, each once.
+    ///
+    /// The older request (TCPDIAG_GETSOCK) has both families in one dump.
+    static func connections() throws(ReachabilityError) -> [ConnectedSocket] {
+        var body = inet_diag_req()
+        body.idiag_ext = 1 << UInt8(INET_DIAG_INFO - 1)
+        body.idiag_states = 0xFFF & ~(1 << UInt32(TCP_LISTEN))
+        let request = Request(TCPDIAG_GETSOCK, isDump: true, body)
+        var socket = try QuerySocket(netlinkProtocol: NETLINK_SOCK_DIAG)
+        return try socket.list(request, "list the TCP connections", from: []) {
+            (found: inout [ConnectedSocket], message) throws(MalformedMessage) in
+            if let socket = try ConnectedSocket(message, UInt16(IPPROTO_TCP)) { found.append(socket) }
+        }
+    }
+}
+
+extension NeighbourReply {
+    /// Reads RTM_NEWNEIGH; `nil` for another kind of entry, and for one that needs no answers.
+    static func read(
+        _ message: NetlinkMessage
+    ) throws(MalformedMessage) -> (key: Neighbour.Key, reply: NeighbourReply)? {
+        guard let neighbour = try Neighbour(message), neighbour.state != .noARP else { return nil }
+        let (_, attributes) = try message.parts(ndmsg.self)
+        // In ticks of USER_HZ, which is 100.
+        let times = try attributes.value(NDA_CACHEINFO, as: nda_cacheinfo.self)
+        let reply = NeighbourReply(
+            neighbour.state,
+            confirmed: times.map { Int($0.ndm_confirmed) * 10 },
+            probes: Int(try attributes.value(NDA_PROBES, as: UInt32.self) ?? 0)
+        )
+        return (neighbour.key, reply)
+    }
+}
+
+/// The sockets that the kernel destroys (SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY), which everyone can
+/// read.
+package final class KernelClosings: ClosingFeed {
+    private let socket: Locked<EventSocket>
+    package let descriptor: Int32
+
+    /// Opens a socket in the calling thread's network namespace; `nil` where the kernel or a sandbox refuses it.
+    package init?() {
+        guard let socket = try? EventSocket(netlinkProtocol: NETLINK_SOCK_DIAG) else { return nil }
+        for group in EventGroup.closings {
+            guard (try? socket.join(group)) == true else { return nil }
+        }
+        _ = try? socket.setBuffer(bytes: 1 << 20)
+        descriptor = socket.descriptor
+        self.socket = Locked(socket)
+    }
+
+    package func read(limit: Int) -> [ConnectedSocket] {
+        socket.withLock { socket in
+            var found: [ConnectedSocket] = []
+            // What was lost is missing in the evidence: the next dump has what is still open.
+            while found.count < limit {
+                let reading = try? socket.receive { message in
+                    if let closed = try? ConnectedSocket(message, UInt16(IPPROTO_TCP)) {
+                        found.append(closed)
+                    }
+                }
+                guard let reading, reading != .empty else { break }
+            }
+            return found
         }
     }
 }

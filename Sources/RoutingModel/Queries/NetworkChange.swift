@@ -111,9 +111,25 @@ package protocol ChangeFeed: AnyObject, Sendable {
     ///
     /// - Returns: Whether the group could be joined; if not, the caller must poll.
     func followNeighbours() -> Bool
+
+    /// Opens a feed of the sockets that are closed; `nil` where there is none, and by default.
+    func closings() -> (any ClosingFeed)?
+}
+
+/// A source of the sockets that are closed.
+///
+/// Used by one thread at a time.
+package protocol ClosingFeed: AnyObject, Sendable {
+    /// The descriptor that becomes readable when a socket is closed; it stays the feed's.
+    var descriptor: Int32 { get }
+
+    /// Reads closed sockets without waiting; about as many as the limit at most.
+    func read(limit: Int) -> [ConnectedSocket]
 }
 
 extension ChangeFeed {
+    package func closings() -> (any ClosingFeed)? { nil }
+
     package func followNeighbours() -> Bool { true }
 }
 

@@ -78,6 +78,11 @@ package protocol RoutingSource: Sendable {
     /// No flags depend on it, but whether a socket can have a source address that is none of the host's.
     func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome?
 
+    // MARK: What evidence needs
+
+    /// Returns what shows whether anything has answered; `nil` where it is not known, and by default.
+    func answerRecord() throws(ReachabilityError) -> AnswerRecord?
+
     // MARK: What identifies a network
 
     /// Returns the hardware addresses of neighbours; `nil` where none are known, and by default.
@@ -101,6 +106,10 @@ extension RoutingSource {
     }
 
     package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
+        nil
+    }
+
+    package func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
         nil
     }
 
@@ -187,6 +196,10 @@ extension ForwardingSource {
 
     package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
         try base.interfaceIndex(named: name)
+    }
+
+    package func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
+        try base.answerRecord()
     }
 
     package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {

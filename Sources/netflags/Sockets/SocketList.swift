@@ -4,6 +4,7 @@ import Dispatch
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
 import SystemSupport
 
 /// A connected socket of this host, and its process where that is known.

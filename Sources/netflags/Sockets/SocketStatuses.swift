@@ -3,6 +3,7 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
 import SystemSupport
 
 /// What becomes of a socket, or why that is not known.

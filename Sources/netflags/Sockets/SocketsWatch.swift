@@ -3,6 +3,7 @@
 import Dispatch
 import NetlinkReachability
 import NetlinkRoute
+import RoutingModel
 import SystemSupport
 
 /// A run of `netflags sockets --watch`: writes a line for each socket, for each new one, and at each change.

@@ -91,6 +91,11 @@ struct MessageBytes {
         return MessageBytes(type: 20, fixed: [family, 1, 0, 0] + identity + rest)
     }
 
+    /// A `tcp_info` of a length in which the four bytes at each multiple of four have their place as a number.
+    static func tcpInfo(length: Int) -> [UInt8] {
+        Array((0..<(length + 3) / 4).flatMap { bytes(of: UInt32($0 * 4)) }.prefix(length))
+    }
+
     // MARK: Parsers
 
     var content: NetlinkMessage.Content {

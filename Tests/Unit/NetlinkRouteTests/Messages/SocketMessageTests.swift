@@ -53,6 +53,44 @@ struct SocketMessageTests {
         #expect(try parse(.socket().adding(15, [1, 0, 0, 0]))?.flow != flow)
     }
 
+    @Test func `what the kernel counts of a TCP connection is read`() throws {
+        let info = MessageBytes.tcpInfo(length: 248)
+        var socket = try #require(try parse(.socket().adding(MessageBytes.attribute(2, info))))
+        var expected = TCPProgress()
+        (expected.retransmits, expected.probes, expected.backoff) = (0, 0, 4)
+        (expected.timeout, expected.roundTrip, expected.unacknowledged) = (0, 0, 24)
+        (expected.lastDataSent, expected.lastDataReceived, expected.lastAcknowledgement) = (44, 52, 56)
+        (expected.totalRetransmits, expected.segmentsReceived) = (100, 140)
+        (expected.unsent, expected.sendWindow) = (144, 228)
+        #expect(socket.progress == expected)
+        #expect((socket.state, socket.timer.kind) == (.established, .none))
+        // An older kernel knows less.
+        socket = try #require(
+            try parse(.socket().adding(MessageBytes.attribute(2, Array(info.prefix(104))))))
+        #expect(socket.progress?.totalRetransmits == 100 && socket.progress?.segmentsReceived == nil)
+        #expect(try parse(.socket())?.progress == nil)
+        #expect(
+            try parse(.socket().adding(MessageBytes.attribute(2, Array(info.prefix(100)))))?.progress == nil)
+    }
+
+    @Test func `the probes and the confirmation of a neighbour are read, in ticks of 10 ms`() throws {
+        func reply(_ attributes: [UInt8]) throws -> NeighbourReply? {
+            let message = MessageBytes.neighbour().adding(
+                MessageBytes.attribute(1, [192, 0, 2, 1]) + attributes)
+            return try withExactCopy(of: message.bytes) { bytes in
+                Result { () throws(MalformedMessage) in
+                    guard let message = NetlinkMessage(bytes) else { throw MalformedMessage() }
+                    return try NeighbourReply.read(message)?.reply
+                }
+            }.get()
+        }
+        let times = MessageBytes.attribute(3, [30, 0, 0, 0] + [UInt8](repeating: 0, count: 12))
+        let probes = MessageBytes.attribute(4, [5, 0, 0, 0])
+        #expect(try reply(times + probes) == NeighbourReply(.reachable, confirmed: 300, probes: 5))
+        #expect(try reply([]) == NeighbourReply(.reachable))
+        #expect(throws: MalformedMessage.self) { try reply(MessageBytes.attribute(3, [1])) }
+    }
+
     @Test func `a message that is cut at any byte is malformed`() {
         let bytes = MessageBytes.socket().adding(15, [1, 0, 0, 0]).bytes
         for count in 0..<bytes.count where count < 88 {
