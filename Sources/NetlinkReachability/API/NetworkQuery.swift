@@ -2,8 +2,8 @@
 
 internal import RoutingModel
 
-/// What a network can be asked: the flags or the report of a target, the default path, the identity of its network, the
-/// status of a connection, the order of addresses, events.
+/// What a network can be asked: the flags or the report of a target, whether anything answers on its path, the default
+/// path, the identity of its network, the status of a connection, the order of addresses, events.
 ///
 /// ```swift
 /// let path = try await NetworkSource.kernel.value(of: .path())

@@ -36,10 +36,12 @@ public struct NetworkSource: Sendable {
         trace: (@Sendable (NetworkTrace) -> Void)? = nil,
         changes: @escaping SharedMonitor.Opening = { () throws(ReachabilityError) in nil }
     ) {
+        let clock = clock ?? SystemClock()
         monitor = SharedMonitor(
             facts: NetworkFacts(
-                routing: routing, resolver: resolver, nameservers: nameservers, addressPolicy: addressPolicy),
-            clock: clock ?? SystemClock(),
+                routing: routing, resolver: resolver, nameservers: nameservers, addressPolicy: addressPolicy,
+                clock: clock),
+            clock: clock,
             resolverFiles: resolverFiles,
             work: work,
             trace: trace,

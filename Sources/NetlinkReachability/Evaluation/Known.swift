@@ -31,6 +31,10 @@ struct Known {
     var reading = Reading()
     /// What is known of the name of the item; `nil` to resolve it.
     var resolution: ResolvedName?
+    /// What an observation of evidence remembers; `nil` for a query that is asked once.
+    var remembered: Box<EvidenceMemory>?
+    /// The sockets that were closed lately.
+    var closed: [EvidenceMemory.Closed] = []
     /// Counts how often all that was missing was asked for.
     private(set) var round = 0
     /// Whether an item began again since the last round.
@@ -59,6 +63,8 @@ struct Known {
         fileprivate(set) var addresses = SmallSet<IPAddress>()
         /// The tunnels whose outer packets were read.
         fileprivate(set) var carriers: [CarrierKey] = []
+        /// What an observation of evidence is to remember.
+        fileprivate(set) var memory: Box<EvidenceMemory>?
     }
 }
 
@@ -140,6 +146,7 @@ extension Known {
     mutating func begin(_ reading: inout Reading) {
         swap(&self.reading, &reading)
         if resolution != nil { resolution = nil }
+        if remembered != nil { remembered = nil }
         resume()
     }
 
@@ -148,6 +155,7 @@ extension Known {
         reading.next = reading.first.lowerBound
         reading.lifetime = nil
         if !reading.carriers.isEmpty { reading.carriers = [] }
+        if reading.memory != nil { reading.memory = nil }
     }
 }
 
@@ -201,6 +209,11 @@ extension Known {
         reading.addresses.insert(address)
     }
 
+    /// Notes what the next evaluation of the item reads in ``remembered``, if it is observed.
+    mutating func remember(_ memory: EvidenceMemory) {
+        reading.memory = Box(memory)
+    }
+
     /// Notes that the value depends on the outer packets of a tunnel.
     mutating func note(carrier: CarrierKey) {
         if !reading.carriers.contains(carrier) { reading.carriers.append(carrier) }
@@ -209,6 +222,7 @@ extension Known {
     /// What the value of an item depends on that has read something.
     func dependencies(of reading: Reading) -> RouteDependencies {
         var dependencies = RouteDependencies()
+        dependencies.memory = reading.memory
         var next: [CarrierKey] = []
         func add(_ reading: Reading, to dependencies: inout RouteDependencies, _ next: inout [CarrierKey]) {
             dependencies.lifetime.shorten(to: reading.lifetime)

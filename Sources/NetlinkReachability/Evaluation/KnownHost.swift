@@ -78,6 +78,8 @@ final class KnownHost {
     var connectedPeers = KnownFacts<Whole, [IPAddress]>()
     /// The name servers; `nil` if none are known.
     var nameservers = KnownFacts<Whole, [IPAddress]?>()
+    /// What shows whether anything has answered; `nil` where it is not known.
+    var answers = KnownFacts<Whole, AnswerReading?>()
     /// The hardware addresses of neighbours; `nil` where none are known.
     var hardwareAddresses = KnownFacts<Whole, [Neighbour.Key: [UInt8]]?>()
     /// The names of wireless networks, by the index of the interface.
@@ -125,7 +127,8 @@ final class KnownHost {
         [
             addresses.missing("addresses"), links.missing("interfaces"), rules.missing("rules"),
             connectedPeers.missing("peers of sockets"), nameservers.missing("name servers"),
-            hardwareAddresses.missing("neighbours"), ssids.missing("SSID of interface"),
+            answers.missing("answers"), hardwareAddresses.missing("neighbours"),
+            ssids.missing("SSID of interface"),
             indices.missing("index of"), forwardingEnds.missing("forwarding table of interface"),
             wireGuardPeers.missing("WireGuard peers of interface"), sources.missing("sources for"),
             connections.missing("connect(2) of"), names.missing("addresses of"),
@@ -143,6 +146,13 @@ final class KnownHost {
         note(rules.ask { (_) throws(ReachabilityError) in try routing.rules() })
         note(connectedPeers.ask { _ in routing.connectedPeers() })
         note(nameservers.ask { _ in facts.nameservers() })
+        note(
+            answers.ask { (_) throws(ReachabilityError) in
+                let (time, timeAsleep) = (facts.clock.now, facts.clock.timeAsleep)
+                return try routing.answerRecord().map {
+                    AnswerReading(record: $0, time: time, timeAsleep: timeAsleep)
+                }
+            })
         note(hardwareAddresses.ask { (_) throws(ReachabilityError) in try routing.hardwareAddresses() })
         note(ssids.ask { (index) throws(ReachabilityError) in try routing.ssid(ofInterface: index) })
         note(indices.ask { (name) throws(ReachabilityError) in try routing.interfaceIndex(named: name) })

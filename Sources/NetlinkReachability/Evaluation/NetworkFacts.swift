@@ -14,17 +14,21 @@ package final class NetworkFacts: Sendable {
     package let nameservers: Nameservers.Source
     /// Returns the policy that orders addresses.
     package let addressPolicy: AddressPolicy.Source
+    /// The time at which facts are read that have an age.
+    let clock: any MonitorClock
 
     /// Collects the sources.
     package init(
         routing: any RoutingSource,
         resolver: any HostResolver,
         nameservers: @escaping Nameservers.Source,
-        addressPolicy: @escaping AddressPolicy.Source
+        addressPolicy: @escaping AddressPolicy.Source,
+        clock: (any MonitorClock)? = nil
     ) {
         self.routing = routing
         self.resolver = resolver
         self.nameservers = nameservers
         self.addressPolicy = addressPolicy
+        self.clock = clock ?? SystemClock()
     }
 }

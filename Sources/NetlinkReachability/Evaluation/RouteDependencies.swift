@@ -8,6 +8,8 @@ struct RouteDependencies: Sendable {
     var addresses = SmallSet<IPAddress>()
     /// The shortest lifetime of a route among the answers, in ticks from now.
     var lifetime: Int32?
+    /// What the next evaluation of an observation of evidence reads; `nil` for other queries.
+    var memory: Box<EvidenceMemory>?
 }
 
 /// A set that stores its first two elements inline.

@@ -116,11 +116,13 @@ package struct DrivenMonitor<Value: Sendable> {
             routing: network,
             resolver: SystemResolver.shared,
             nameservers: { nil },
-            addressPolicy: { .standard }
+            addressPolicy: { .standard },
+            clock: FixedClock(now: now)
         )
         // Recordings do not contain what names resolve to, so no resolver is asked.
         facts.evaluate(ids.count) { (place, known) throws(Interruption) in
             known.resolution = .success(.notFound)
+            known.remembered = state.memory(of: ids[place])
             return try queries[Int(ids[place] - 1)].value(&known)
         } take: { place, result, findDependencies in
             let id = ids[place]
@@ -137,4 +139,14 @@ package struct DrivenMonitor<Value: Sendable> {
             changes.append(Change(index: index, result: result, isFirst: isFirst, addresses: addresses))
         }
     }
+}
+
+/// The clock of one evaluation.
+private struct FixedClock: MonitorClock {
+    let now: MonitorInstant
+    var timeAsleep: Duration { .zero }
+
+    func delay(until instant: MonitorInstant) -> Duration? { nil }
+
+    func onMove(_ wake: @escaping @Sendable () -> Void) {}
 }

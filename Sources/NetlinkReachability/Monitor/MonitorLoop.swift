@@ -24,6 +24,10 @@ struct MonitorLoop: ~Copyable {
     /// The number of polls when the feed was last opened, or tried; `nil` while it is not broken.
     private var pollsOfFailure: UInt64?
     private var followsNeighbours = false
+    /// Opened while an observation depends on answers.
+    private var closings: (any ClosingFeed)?
+    /// The connections that were closed since the evidence was last read, the newest of them.
+    private var closed: [EvidenceMemory.Closed] = []
     /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
     private var files: ResolverFiles?
     private let sleepWatch = SleepWatch()
@@ -61,6 +65,7 @@ struct MonitorLoop: ~Copyable {
             readMail()
             if isEnding { break }
             let isDrained = readFeed()
+            readClosings()
             let actions = state.advance(to: clock.now)
             for action in actions.others { perform(action) }
             // Before the evaluations of the poll, so that no change is missed between both.
@@ -100,6 +105,7 @@ struct MonitorLoop: ~Copyable {
                 } else {
                     observations[id] = nil
                     state.remove(id)
+                    if state.answerReaders.isEmpty { endClosings() }
                 }
             case .resolved(let id, let generation, let result):
                 state.resolved(id, generation: generation, result, at: now)
@@ -126,6 +132,7 @@ struct MonitorLoop: ~Copyable {
         let named = observation.namedTarget
         if named != nil || observation.inputs.contains(.nameservers) { watchResolverFiles() }
         if observation.inputs.contains(.neighbours) { followNeighbours(now) }
+        if observation.inputs.contains(.answers) { followClosings() }
         state.insert(
             id,
             isName: named != nil,
@@ -197,13 +204,37 @@ struct MonitorLoop: ~Copyable {
         state.notePollingNeeded(at: now)
     }
 
+    /// How many closed connections are remembered, and read at once.
+    private static let closingLimit = 4_096
+
+    private mutating func followClosings() {
+        if closings == nil { closings = feed?.closings() }
+    }
+
+    private mutating func endClosings() {
+        (closings, closed) = (nil, [])
+    }
+
+    private mutating func readClosings() {
+        guard let closings else { return }
+        let now = clock.now
+        let found = closings.read(limit: Self.closingLimit).filter {
+            !$0.flow.remote.isLoopback && $0.flow.remote != $0.flow.local
+        }
+        guard !found.isEmpty else { return }
+        if let last = state.lastAnswerReading { closed.removeAll { $0.time <= last.milliseconds } }
+        closed += found.map { EvidenceMemory.Closed(socket: $0, time: now.milliseconds) }
+        closed.removeFirst(max(0, closed.count - Self.closingLimit))
+        state.noteClosings(at: now)
+    }
+
     private mutating func wait() {
         func entry(_ descriptor: Int32?, _ events: Int32 = POLLIN) -> pollfd {
             pollfd(fd: descriptor ?? -1, events: Int16(events), revents: 0)
         }
         var entries = [
             entry(mailbox.wakeUp.descriptor), entry(feed?.descriptor), entry(sleepWatch?.descriptor),
-            entry(files?.descriptor), entry(files?.mountDescriptor, POLLPRI),
+            entry(files?.descriptor), entry(files?.mountDescriptor, POLLPRI), entry(closings?.descriptor),
         ]
         // Where a sandbox refuses to wait, everything may be ready.
         let isRefused = waitForDescriptors(&entries, milliseconds: timeout) < 0
@@ -269,6 +300,8 @@ struct MonitorLoop: ~Copyable {
                 let (id, observation) = items[place]
                 let failure = state.names.error(of: id)
                 known.resolution = state.names.resolution(of: id).map(ResolvedName.success)
+                known.remembered = state.memory(of: id)
+                if known.remembered != nil { known.closed = closed }
                 // Without a resolution, a resolver that cannot run is all there is to say about a name.
                 guard let observation, failure == nil || known.resolution != nil else { return (false, nil) }
                 return try observation.evaluate(&known, onlyChanges: failure != nil)

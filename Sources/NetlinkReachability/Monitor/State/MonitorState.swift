@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 /// What the monitor knows and has to do next: a pure state machine, without a clock and without I/O.
 ///
 /// The caller feeds timestamped events, performs the actions that ``advance(to:)`` returns, and reports their results.
@@ -50,6 +52,10 @@ struct MonitorState: Sendable {
     var nameserverReaders: Set<ID> = []
     /// The observations that depend on hardware addresses of neighbours.
     var neighbourReaders: Set<ID> = []
+    /// The observations that depend on answers to this host's TCP connections.
+    var answerReaders: Set<ID> = []
+    /// What they remember.
+    var memories: [ID: Box<EvidenceMemory>] = [:]
     /// When to use a changed configuration of the resolver; `nil` if it has not changed.
     var resolverChangeDue: MonitorInstant?
     /// When observations expire.
@@ -100,6 +106,7 @@ extension MonitorState {
         records[id] = SmallSet()
         if inputs.contains(.nameservers) { nameserverReaders.insert(id) }
         if inputs.contains(.neighbours) { neighbourReaders.insert(id) }
+        if inputs.contains(.answers) { answerReaders.insert(id) }
         deadlines.set(id, to: deadline)
         if isName {
             names.insert(id)
@@ -117,6 +124,8 @@ extension MonitorState {
         expiries.set(id, to: nil)
         nameserverReaders.remove(id)
         neighbourReaders.remove(id)
+        answerReaders.remove(id)
+        if !memories.isEmpty { memories[id] = nil }
         deadlines.set(id, to: nil)
         failures.ids.remove(id)
         noteRemoval(of: addresses.count)
@@ -138,8 +147,29 @@ extension MonitorState {
         guard let known = records[id] else { return }
         guard let dependencies = consume dependencies else { return failures.note(id, at: now) }
         failures.forget(id)
+        if let memory = dependencies.memory { memories[id] = memory }
         expiries.set(id, to: dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) })
         reindex(id, from: known, to: dependencies.addresses)
+    }
+
+    /// What an observation of evidence remembers; `nil` before its first evaluation, and for others.
+    func memory(of id: ID) -> Box<EvidenceMemory>? {
+        guard !memories.isEmpty, let memory = memories[id] else { return nil }
+        // The network has changed, or can have.
+        guard causes == .expiry else { return Box(memory.value.withoutRoutes) }
+        return memory
+    }
+
+    /// When the observations of evidence were last evaluated, the earliest first; `nil` before that.
+    var lastAnswerReading: MonitorInstant? {
+        memories.values.map(\.value.time).min().map(MonitorInstant.init(milliseconds:))
+    }
+
+    /// Takes that a connection was closed, which can be an answer.
+    mutating func noteClosings(at now: MonitorInstant) {
+        for (id, memory) in memories {
+            expiries.advance(id, to: max(now, MonitorInstant(milliseconds: memory.value.nextReading)))
+        }
     }
 
     /// Postpones everything that was to be evaluated now, because the source does not answer in time.
@@ -346,6 +376,8 @@ struct QueryInputs: OptionSet, Sendable {
     static let nameservers = QueryInputs(rawValue: 1)
     /// The hardware addresses of neighbours, as ``Known/note(address:)`` has them.
     static let neighbours = QueryInputs(rawValue: 2)
+    /// Answers to this host's TCP connections.
+    static let answers = QueryInputs(rawValue: 4)
 }
 
 /// Routes whose removal the kernel has notified, and may not have finished.

@@ -54,6 +54,13 @@ package struct MonitorInstant: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
+    /// Whole milliseconds since that start.
+    var milliseconds: Int { Int(nanoseconds / 1_000_000) }
+
+    init(milliseconds: Int) {
+        nanoseconds = Int64(milliseconds) * 1_000_000
+    }
+
     static let distantPast = Self(nanoseconds: .min)
     static let distantFuture = Self(nanoseconds: .max)
 

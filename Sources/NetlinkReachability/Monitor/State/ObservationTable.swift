@@ -72,6 +72,11 @@ struct Timetable: Sendable {
         }
     }
 
+    /// Sets the instant of an observation unless it has an earlier one.
+    mutating func advance(_ id: ObservationID, to time: MonitorInstant) {
+        if times[id].map({ time < $0 }) ?? true { set(id, to: time) }
+    }
+
     /// Removes and returns the observations that are due.
     mutating func take(at now: MonitorInstant) -> [ObservationID] {
         guard let earliest, earliest <= now else { return [] }

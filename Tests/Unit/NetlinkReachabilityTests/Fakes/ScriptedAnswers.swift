@@ -17,6 +17,8 @@ struct ScriptedAnswers: RoutingSource {
     var interfaces: [Link] = [Link(index: 2, name: "eth2"), Link(index: 3, name: "eth3")]
     /// The addresses of the host.
     var own: [InterfaceAddress] = []
+    /// What shows whether anything has answered.
+    var record: AnswerRecord?
 
     /// What a round of an evaluation shows.
     enum Step<Value> {
@@ -40,6 +42,7 @@ struct ScriptedAnswers: RoutingSource {
     func rules() -> [Rule] { [] }
     func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { sources }
     func addresses() -> [InterfaceAddress] { own }
+    func answerRecord() -> AnswerRecord? { record }
 
     var facts: NetworkFacts {
         NetworkFacts(

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// What an observation of evidence remembers of earlier moments.
+///
+/// Times are milliseconds of the monitor's clock, which stops while the machine sleeps, as the kernel's ages do.
+struct EvidenceMemory: Sendable {
+    /// The way of packets out of this host.
+    struct Exit: Hashable, Sendable {
+        let interface: UInt32
+        /// The gateway; `nil` for a remote on the link.
+        let gateway: IPAddress?
+
+        /// Its neighbour; `nil` without a gateway.
+        var neighbour: Neighbour.Key? {
+            gateway.map { Neighbour.Key(interfaceIndex: interface, address: $0) }
+        }
+    }
+
+    /// A closed socket, as the kernel describes it.
+    struct Closed: Sendable {
+        let socket: ConnectedSocket
+        /// When it was closed.
+        let time: Int
+    }
+
+    /// What is known at one moment of the connections that take an exit.
+    struct Moment: Sendable {
+        var time: Int
+        var sockets: [ConnectedSocket] = []
+        /// The sockets that were closed since the moment before.
+        var closed: [Closed] = []
+        /// The gateway; `nil` if it is not known.
+        var gateway: NeighbourReply?
+    }
+
+    /// How long an answer counts, and tries of a socket that has vanished.
+    static let memory = 60_000
+    /// How long a remote counts as one that answers.
+    static let remoteMemory = 600_000
+    /// The most remotes, and vanished sockets with tries, that are remembered.
+    static let limit = 16_384
+
+    /// Whether this is not the first moment.
+    private(set) var isContinued = false
+    /// When the last moment was.
+    private(set) var time = 0
+    /// Before that, a closed connection does not have the evidence read again.
+    var nextReading = 0
+    /// How long the machine had slept by then.
+    private(set) var timeAsleep = Duration.zero
+    private var exits: [Exit: ExitMemory] = [:]
+    private var probes = SeenProbes()
+    /// The exits of connections, which count until the network changes; `nil` for one that has none.
+    var routes: [RouteQuery: Exit?] = [:]
+
+    /// Judges the connections of each exit, and remembers what the next moment needs.
+    ///
+    /// - Parameters:
+    ///   - moments: The exits of the path, with what is known of each.
+    ///   - time: The present.
+    ///   - timeAsleep: How long the machine has slept.
+    /// - Returns: The evidence of the exit that fails, unless another one has answered since; else that of the last
+    ///   answer.
+    mutating func judge(_ moments: [Exit: Moment], at time: Int, timeAsleep: Duration) -> NetworkEvidence {
+        if timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold, isContinued {
+            (exits, probes) = ([:], SeenProbes())
+        }
+        var found: [NetworkEvidence] = []
+        var next: [Exit: ExitMemory] = [:]
+        probes.update(moments.values.lazy.flatMap(\.sockets), at: time, isContinued: isContinued)
+        for (exit, moment) in moments {
+            var memory = exits[exit] ?? ExitMemory(since: isContinued ? time : .min)
+            found.append(memory.judge(moment, probes))
+            next[exit] = memory
+        }
+        (exits, self.time, self.timeAsleep, isContinued) = (next, time, timeAsleep, true)
+        return found.reduce(nil) { (best: NetworkEvidence?, other) in
+            best.map { $0.isDecisive(beside: other) ? $0 : other } ?? other
+        } ?? NetworkEvidence()
+    }
+
+    /// The memory for a network that has changed.
+    var withoutRoutes: EvidenceMemory {
+        var memory = self
+        memory.routes = [:]
+        return memory
+    }
+
+    /// Whether something waits for an answer: the next moment is due sooner.
+    var isWaiting: Bool { exits.values.contains { $0.isWaiting } }
+
+    /// The milliseconds until the tries so far can be a silence; `nil` for no such tries.
+    var timeUntilSilence: Int? { exits.values.compactMap(\.timeUntilSilence).min() }
+}
+
+extension NetworkEvidence {
+    private var ageOrNever: Duration { age ?? .seconds(Int64.max / 2) }
+
+    /// Whether this evidence counts rather than that of another exit of the same path.
+    fileprivate func isDecisive(beside other: NetworkEvidence) -> Bool {
+        switch (isSilent, other.isSilent) {
+        case (true, false): other.verdict == .none || other.ageOrNever >= ageOrNever
+        case (false, true): !other.isDecisive(beside: self)
+        default: ageOrNever <= other.ageOrNever
+        }
+    }
+}
+
+/// The probes of keepalive and of the window that were seen: the kernel counts them, and does not say when.
+struct SeenProbes: Sendable {
+    /// When each probe of a socket was first seen, by its cookie.
+    private var times: [UInt64: [Int]] = [:]
+    private var isContinued = false
+    private var now = 0
+
+    mutating func update(_ sockets: some Sequence<ConnectedSocket>, at time: Int, isContinued: Bool) {
+        var next: [UInt64: [Int]] = [:]
+        for socket in sockets {
+            guard let count = socket.openProbes else { continue }
+            let known = times[socket.cookie] ?? []
+            let kept = known.count > count ? [] : known
+            next[socket.cookie] = kept + Array(repeating: time, count: count - kept.count)
+        }
+        (times, now, self.isContinued) = (next, time, isContinued)
+    }
+
+    /// The ages of the probes of a socket, the newest first; of a first moment, an estimate.
+    ///
+    /// - Parameters:
+    ///   - socket: The socket.
+    ///   - progress: What the kernel counts of it.
+    ///   - answer: The age of the last answer on its path.
+    /// - Returns: The ages in milliseconds.
+    func ages(of socket: ConnectedSocket, _ progress: TCPProgress, lastAnswer answer: Int?) -> [Int] {
+        guard isContinued else { return estimate(socket, progress, answer) }
+        return (times[socket.cookie] ?? []).reversed().map { now - $0 }
+    }
+
+    private func estimate(_ socket: ConnectedSocket, _ progress: TCPProgress, _ answer: Int?) -> [Int] {
+        guard socket.timer.kind == .window else {
+            // The interval of keepalive is not shown.
+            guard let answer, let own = socket.lastAnswer, answer >= own - 1_000 else { return [] }
+            return (1..<max(1, progress.probes)).map { $0 * 1_000 }
+        }
+        func interval(_ backoff: Int) -> Int { min(progress.timeout << min(max(0, backoff), 20), 120_000) }
+        var age = max(0, interval(progress.backoff) - socket.timer.expires)
+        var ages = [age]
+        for step in 0..<max(0, progress.probes - 1) {
+            age += interval(progress.backoff - 1 - step)
+            ages.append(age)
+        }
+        return ages
+    }
+}
+
+extension ConnectedSocket {
+    /// The age of the last answer; `nil` if nothing has answered, or that is not known.
+    package var lastAnswer: Int? {
+        // The timer of TIME_WAIT begins with the last segment.
+        if state == .timeWait {
+            return timer.kind == .timeWait ? max(0, EvidenceMemory.memory - timer.expires) : nil
+        }
+        // The ages of SYN_SENT are the time since the machine has started.
+        guard state != .synSent, state != .closed, let progress else { return nil }
+        return progress.lastAnswer
+    }
+
+    /// Whether it is a connection that something has answered, and that has a socket.
+    fileprivate var isConnection: Bool { progress != nil && lastAnswer != nil }
+
+    /// Whether the packets of the socket fail inside of this host: its own firewall, or an address or a route that is
+    /// gone.
+    var isStuck: Bool {
+        guard let progress else { return false }
+        return switch timer.kind {
+        case .window:
+            (progress.sendWindow ?? 0) > 0 && progress.unacknowledged == 0 && (progress.unsent ?? 0) > 0
+                && progress.probes >= 3
+        case .retransmission:
+            state != .synSent && progress.retransmits >= 3
+                && progress.totalRetransmits < progress.retransmits
+        default: false
+        }
+    }
+
+    /// The number of probes without an answer; `nil` if none is open.
+    var openProbes: Int? {
+        guard state != .timeWait, state != .closed, let progress, progress.probes > 0,
+            progress.totalRetransmits >= progress.retransmits
+        else { return nil }
+        return switch timer.kind {
+        case .keepalive: progress.probes
+        // With a window, it is this host that could not send.
+        case .window where (progress.sendWindow ?? 0) == 0: progress.probes
+        default: nil
+        }
+    }
+
+    /// The ages of the transmissions of the oldest data without an acknowledgement, or of the SYN, the newest first.
+    var openTransmissions: [Int] {
+        guard state != .timeWait, state != .closed, timer.kind == .retransmission, let progress,
+            progress.unacknowledged > 0, progress.totalRetransmits >= progress.retransmits
+        else { return [] }
+        let last = max(0, progress.timeout - timer.expires)
+        guard progress.retransmits > 0 else { return [state == .synSent ? last : progress.lastDataSent] }
+        // The timeout was doubled for each of the last ones.
+        let backoff = min(progress.backoff, 20)
+        let base = progress.timeout >> backoff
+        var ages = [last]
+        for step in 0..<progress.retransmits {
+            ages.append(ages[step] + (step < backoff ? base << (backoff - 1 - step) : base))
+        }
+        return ages
+    }
+}
+
+extension TCPProgress {
+    /// The age of the last segment from the peer that counts as an answer.
+    var lastAnswer: Int { min(lastAcknowledgement, lastDataReceived) }
+}
+
+extension ConnectedSocket {
+    /// How many tries of the socket have no answer, as `netflags sockets` shows them.
+    package var triesWithoutAnswer: Int {
+        openProbes ?? openTransmissions.filter { $0 >= grace }.count
+    }
+
+    /// A younger try can still be answered.
+    var grace: Int { max(300, 2 * (progress?.roundTrip ?? 0)) }
+}
+
+// MARK: - One exit
+
+/// What is remembered of the connections that take one exit.
+struct ExitMemory: Sendable {
+    /// Tries of a socket to a remote that have no answer.
+    private struct Open: Sendable {
+        let remote: IPAddress
+        let times: [Int]
+        /// Whether they are to begin a connection.
+        let isNew: Bool
+    }
+
+    /// A silence that has begun.
+    private struct Silence: Sendable {
+        let since: Int
+        let isOfOneRemote: Bool
+    }
+
+    /// Tries by their remotes.
+    private struct Tries {
+        private(set) var times: [IPAddress: [Int]] = [:]
+
+        mutating func add(_ times: [Int], to remote: IPAddress) {
+            self.times[remote, default: []] += times
+        }
+
+        var count: Int { times.values.reduce(0) { $0 + $1.count } }
+        var oldest: Int? { times.values.lazy.flatMap(\.self).min() }
+        var newest: Int? { times.values.lazy.flatMap(\.self).max() }
+    }
+
+    /// Since when packets take this exit: what happened before does not count.
+    private let since: Int
+    /// When something last answered.
+    private var answered: Int?
+    /// When each remote last answered.
+    private var remotes: [IPAddress: Int] = [:]
+    /// The open tries by the cookie of their socket, also of those that have vanished.
+    private var open: [UInt64: Open] = [:]
+    private var silence: Silence?
+    /// When something was last asked in vain.
+    private var asked: Int?
+    /// Since when the gateway is silent; `nil` if it is not.
+    private var gatewaySilence: Int?
+    /// Whether something waits for an answer.
+    private(set) var isWaiting = false
+    /// See ``EvidenceMemory/timeUntilSilence``.
+    private(set) var timeUntilSilence: Int?
+
+    init(since: Int) {
+        self.since = since
+    }
+
+    /// Judges what is known at a moment.
+    mutating func judge(_ moment: EvidenceMemory.Moment, _ probes: SeenProbes) -> NetworkEvidence {
+        let now = moment.time
+        noteAnswers(moment)
+        isWaiting = false
+        var known = Tries()
+        var others = Tries()
+        var waiting = 0
+        func add(_ tries: Open) {
+            let isKnown = remotes[tries.remote].map { now - $0 < EvidenceMemory.remoteMemory } ?? false
+            if isKnown {
+                known.add(tries.times, to: tries.remote)
+            } else if tries.isNew {
+                others.add(tries.times, to: tries.remote)
+            }
+        }
+        var present: Set<UInt64> = []
+        for socket in moment.sockets where present.insert(socket.cookie).inserted {
+            let (times, isOpen) = openTries(of: socket, probes, now)
+            if isOpen { isWaiting = true }
+            if times.isEmpty {
+                open[socket.cookie] = nil
+            } else {
+                if socket.isConnection { waiting += 1 }
+                let tries = Open(remote: socket.flow.remote, times: times, isNew: socket.state == .synSent)
+                add(tries)
+                open[socket.cookie] = tries
+            }
+        }
+        for tries in takeVanished(present, now) { add(tries) }
+        updateSilence(known, now)
+        updateGateway(moment.gateway, now)
+        // One that was not answered at all: the next one begins soon.
+        if moment.closed.contains(where: { ($0.socket.progress?.segmentsReceived ?? 1) == 0 }) {
+            isWaiting = true
+        }
+        var evidence = NetworkEvidence()
+        evidence.connections = moment.sockets.count(where: \.isConnection)
+        evidence.waitingConnections = waiting
+        decide(&evidence, moment, known, others)
+        return evidence
+    }
+
+    /// Notes what has answered, and when.
+    private mutating func noteAnswers(_ moment: EvidenceMemory.Moment) {
+        let now = moment.time
+        func note(_ time: Int, _ remote: IPAddress) {
+            if time >= since { remotes[remote] = max(remotes[remote] ?? .min, time) }
+        }
+        func noteAnswer(_ time: Int) {
+            if time >= since { answered = max(answered ?? .min, time) }
+        }
+        for socket in moment.sockets {
+            guard let age = socket.lastAnswer else { continue }
+            noteAnswer(now - age)
+            note(now - age, socket.flow.remote)
+        }
+        for closed in moment.closed {
+            guard let progress = closed.socket.progress, progress.segmentsReceived ?? 0 > 0 else { continue }
+            note(closed.time, closed.socket.flow.remote)
+            // Of a socket that was never connected, the ages are the time since the machine has started.
+            if progress.lastAnswer < EvidenceMemory.remoteMemory {
+                noteAnswer(closed.time - progress.lastAnswer)
+            }
+        }
+        remotes = remotes.filter { now - $0.value < EvidenceMemory.remoteMemory }
+        if remotes.count > EvidenceMemory.limit {
+            let kept = remotes.sorted { $0.value > $1.value }.prefix(EvidenceMemory.limit / 2)
+            remotes = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+        }
+    }
+
+    /// When the tries of a socket without an answer were made, and whether it waits for one at all.
+    private func openTries(
+        of socket: ConnectedSocket,
+        _ probes: SeenProbes,
+        _ now: Int
+    ) -> (times: [Int], isOpen: Bool) {
+        guard let progress = socket.progress else { return ([], false) }
+        let age = answered.map { now - $0 }
+        let ages =
+            if socket.isStuck { [Int]() } else if socket.openProbes != nil {
+                probes.ages(of: socket, progress, lastAnswer: age)
+            } else {
+                socket.openTransmissions
+            }
+        let isOpen =
+            socket.state == .synSent || progress.retransmits > 0 || progress.probes > 0 || socket.isStuck
+        // What was tried before the last answer, of the path or of the socket, is answered or was lost by chance.
+        let limit = [age, socket.lastAnswer].compactMap(\.self).min() ?? .max / 2
+        let times = ages.filter { $0 < limit + 50 && $0 >= socket.grace }.map { now - $0 }
+        return (times.filter { $0 >= since }, isOpen)
+    }
+
+    /// The tries of sockets that have vanished, which count for a while.
+    private mutating func takeVanished(_ present: Set<UInt64>, _ now: Int) -> [Open] {
+        var vanished: [UInt64: Open] = [:]
+        for (cookie, tries) in open where !present.contains(cookie) {
+            let times = tries.times.filter { now - $0 < EvidenceMemory.memory && $0 > answered ?? .min }
+            guard !times.isEmpty, vanished.count < EvidenceMemory.limit else { continue }
+            vanished[cookie] = Open(remote: tries.remote, times: times, isNew: tries.isNew)
+        }
+        open = open.filter { present.contains($0.key) }
+        open.merge(vanished) { first, _ in first }
+        return Array(vanished.values)
+    }
+
+    private mutating func updateSilence(_ tries: Tries, _ now: Int) {
+        timeUntilSilence = nil
+        if let newest = tries.newest { asked = newest }
+        if let oldest = tries.oldest {
+            let isOfOne = tries.times.count == 1
+            let left = (isOfOne ? 8_000 : 3_000) - (now - oldest)
+            if left > 0 {
+                timeUntilSilence = left
+            } else if tries.count >= 5, silence?.isOfOneRemote ?? true {
+                silence = Silence(since: min(oldest, silence?.since ?? .max), isOfOneRemote: isOfOne)
+            }
+        }
+        guard let begun = silence else { return }
+        let isAnswered = answered.map { $0 > begun.since + 1 } ?? false
+        let isOver = asked.map { now - $0 > EvidenceMemory.memory } ?? false
+        if isAnswered || isOver { silence = nil } else { isWaiting = true }
+    }
+
+    private mutating func updateGateway(_ gateway: NeighbourReply?, _ now: Int) {
+        switch gateway?.state {
+        case .failed: gatewaySilence = gatewaySilence ?? now
+        // The count begins at 3.
+        case .incomplete where gateway?.probes ?? 0 >= 5: gatewaySilence = gatewaySilence ?? now
+        case .probe where gateway?.probes ?? 0 >= 2: gatewaySilence = gatewaySilence ?? now
+        case .incomplete, .probe: break
+        // The kernel forgets one that has not answered.
+        case nil: if let begun = gatewaySilence, answered ?? .min > begun { gatewaySilence = nil }
+        default: gatewaySilence = nil
+        }
+        if gatewaySilence != nil { isWaiting = true }
+    }
+
+    /// The first verdict that fits.
+    private func decide(
+        _ evidence: inout NetworkEvidence,
+        _ moment: EvidenceMemory.Moment,
+        _ known: Tries,
+        _ others: Tries
+    ) {
+        let now = moment.time
+        let age = answered.map { now - $0 }
+        let hasQuiet = age.map { $0 >= 3_000 } ?? true
+        let confirmed = moment.gateway?.confirmed
+        evidence.gatewayConfirmed = confirmed.map(Duration.milliseconds)
+        evidence.lastAnswer = age.map(Duration.milliseconds)
+        evidence.age = evidence.lastAnswer
+        evidence.describe(known.times, now)
+        func answers(within limit: Int) -> NetworkEvidence.Gateway {
+            let isValid = [.reachable, .stale, .delay].contains(moment.gateway?.state)
+            return isValid && (confirmed.map { $0 <= limit } ?? false) ? .answers : .unknown
+        }
+        evidence.gateway = answers(within: EvidenceMemory.memory)
+        if gatewaySilence != nil {
+            (evidence.verdict, evidence.gateway) = (.gatewaySilent, .silent)
+            evidence.tries = moment.gateway?.requests ?? 0
+        } else if let silence {
+            evidence.verdict = .silent
+            evidence.age = .milliseconds(now - silence.since)
+            evidence.gateway = answers(within: min(now - silence.since, age ?? .max) - 1_500)
+        } else if hasQuiet, moment.sockets.contains(where: \.isStuck) {
+            evidence.verdict = .notLeaving
+        } else if hasQuiet, others.times.count >= 2, others.count >= 5, let oldest = others.oldest,
+            now - oldest >= 3_000
+        {
+            evidence.verdict = .newConnectionsUnanswered
+            evidence.age = .milliseconds(now - oldest)
+            evidence.describe(others.times, now)
+        } else if let age, age <= EvidenceMemory.memory {
+            evidence.verdict = .answered
+        }
+    }
+}
+
+extension NetworkEvidence {
+    /// Describes tries, by their remotes.
+    fileprivate mutating func describe(_ times: [IPAddress: [Int]], _ now: Int) {
+        tries = times.values.reduce(0) { $0 + $1.count }
+        remotes = times.count
+        onlyRemote = times.count == 1 ? times.keys.first : nil
+        lastTry = times.values.lazy.flatMap(\.self).max().map { .milliseconds(now - $0) }
+    }
+}
+
+extension NeighbourReply {
+    /// The requests without an answer; the kernel sends three before it gives up, by default.
+    fileprivate var requests: Int {
+        switch state {
+        case .incomplete: max(0, probes - 3)
+        case .probe: probes
+        default: 3
+        }
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+/// The query for what shows whether anything answers on the path to a target.
+final class EvidenceQuery: Query {
+    private let subject: FlagsQuery
+
+    init(_ subject: FlagsQuery) {
+        self.subject = subject
+    }
+
+    var description: String { "evidence of \(subject.target)" }
+
+    var namedTarget: FlagsQuery? { subject.namedTarget }
+
+    var inputs: QueryInputs { [.neighbours, .answers] }
+
+    func areSame(_ one: NetworkEvidence, _ other: NetworkEvidence) -> Bool { one.verdict == other.verdict }
+
+    func value(_ known: inout Known) throws(Interruption) -> NetworkEvidence {
+        let reading = known.host.answers.find()
+        let addresses = known.host.addresses.find()
+        let exits = known.attempt { (known) throws(Interruption) in
+            try known.exits(of: subject.target, subject.options)
+        }
+        guard let reading, let addresses, let exits else { throw .missing }
+        guard let reading = try known.value(of: reading) else { return NetworkEvidence() }
+        return try known.evidence(
+            try known.value(of: exits), reading, addresses: try known.value(of: addresses))
+    }
+}
+
+/// What shows whether anything has answered, and when that was read.
+struct AnswerReading: Sendable {
+    let record: AnswerRecord
+    let time: MonitorInstant
+    let timeAsleep: Duration
+}
+
+/// How often evidence is read, in milliseconds.
+enum EvidenceTiming {
+    /// While nothing waits for an answer.
+    static let quiet = 4_000
+    /// While something does; also the shortest pause before a closed connection has the evidence read again.
+    static let waiting = 1_000
+    /// From so many connections on, a millisecond for each: a dump takes a microsecond for each.
+    static let manyConnections = 10_000
+
+    static func pause(isWaiting: Bool, connections: Int) -> Int {
+        let usual = isWaiting ? waiting : quiet
+        return connections > manyConnections ? max(usual, connections) : usual
+    }
+}
+
+extension Known {
+    /// The ways on which packets to a target leave this host.
+    fileprivate mutating func exits(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions
+    ) throws(Interruption) -> Set<EvidenceMemory.Exit> {
+        // Several candidates are shown by a full evaluation alone.
+        let evaluation = try evaluation(of: target, options, target.address == nil ? .full : .reason)
+        var exits: Set<EvidenceMemory.Exit> = []
+        for one in [evaluation] + evaluation.all where one.rank > 0 {
+            guard let match = one.answer?.match, match.type == .unicast else { continue }
+            for nexthop in match.nexthops where nexthop.interfaceIndex != 0 {
+                exits.insert(EvidenceMemory.Exit(nexthop))
+                if let gateway = nexthop.gateway { note(address: gateway.withoutZone) }
+            }
+        }
+        return exits
+    }
+
+    /// Judges what is known of the connections that take some exits, beside what was remembered.
+    fileprivate mutating func evidence(
+        _ exits: Set<EvidenceMemory.Exit>,
+        _ reading: AnswerReading,
+        addresses: [InterfaceAddress]
+    ) throws(Interruption) -> NetworkEvidence {
+        var memory = remembered?.value ?? EvidenceMemory()
+        let time = reading.time.milliseconds
+        let own = Set(addresses.map(\.address.withoutZone))
+        var moments: [EvidenceMemory.Exit: EvidenceMemory.Moment] = [:]
+        for exit in exits {
+            let gateway = exit.neighbour.flatMap { reading.record.neighbours[$0] }
+            moments[exit] = EvidenceMemory.Moment(time: time, gateway: gateway)
+        }
+        let closed = exits.isEmpty ? [] : closed.filter { memory.isContinued && $0.time > memory.time }
+        let sockets = exits.isEmpty ? [] : reading.record.sockets
+        var (routes, isComplete) = (memory.routes, true)
+        var used: Set<RouteQuery> = []
+        func exit(of socket: ConnectedSocket, _ known: inout Known) -> EvidenceMemory.Exit? {
+            let flow = socket.flow
+            guard flow.isRemote(from: own) else { return nil }
+            let query = RouteQuery(ofPacketsIn: flow)
+            if routes[query] == nil {
+                guard let result = known.findAnswer(to: query) else {
+                    isComplete = false
+                    return nil
+                }
+                routes[query] = .some(EvidenceMemory.Exit(result))
+            }
+            used.insert(query)
+            return routes[query] ?? nil
+        }
+        for socket in sockets {
+            guard let exit = exit(of: socket, &self) else { continue }
+            moments[exit]?.sockets.append(socket)
+        }
+        for closed in closed {
+            guard let exit = exit(of: closed.socket, &self) else { continue }
+            moments[exit]?.closed.append(closed)
+        }
+        guard isComplete else { throw .missing }
+        memory.routes = routes.count == used.count ? routes : routes.filter { used.contains($0.key) }
+        for query in used { note(address: query.destination) }
+        let evidence = memory.judge(moments, at: time, timeAsleep: reading.timeAsleep)
+        func pause(isWaiting: Bool) -> Int {
+            EvidenceTiming.pause(isWaiting: isWaiting, connections: reading.record.sockets.count)
+        }
+        memory.nextReading = time + pause(isWaiting: true)
+        var next = pause(isWaiting: memory.isWaiting)
+        // Sooner, where the tries of now are old enough sooner.
+        if let left = memory.timeUntilSilence, next == EvidenceTiming.waiting {
+            next = min(next, max(left, 100))
+        }
+        // In ticks of 10 ms.
+        note(lifetime: Int32(clamping: next / 10))
+        remember(memory)
+        return evidence
+    }
+}
+
+extension ConnectedSocket.Flow {
+    /// Whether the remote is another host, and the local address is still one of this host.
+    fileprivate func isRemote(from own: Set<IPAddress>) -> Bool {
+        !remote.isUnspecified && !remote.isLoopback && !own.contains(remote) && own.contains(local)
+    }
+}
+
+extension RouteQuery {
+    /// The query for the way of a socket's packets.
+    fileprivate init(ofPacketsIn flow: ConnectedSocket.Flow) {
+        self.init(
+            destination: flow.remote, outputInterface: flow.boundInterface, source: flow.local,
+            mark: flow.mark)
+        user = flow.user
+        selectsNexthop = true
+    }
+}
+
+extension EvidenceMemory.Exit {
+    fileprivate init(_ nexthop: Nexthop) {
+        self.init(interface: nexthop.interfaceIndex, gateway: nexthop.gateway?.withoutZone)
+    }
+
+    /// The exit that an answer gives to a packet; `nil` if it does not leave.
+    fileprivate init?(_ result: RoutingResult) {
+        guard case .success(.taken(let match)) = result, match.type == .unicast,
+            let nexthop = match.nexthop, nexthop.interfaceIndex != 0
+        else { return nil }
+        self.init(nexthop)
+    }
+}
+
+extension NetworkQuery<NetworkEvidence> {
+    /// Whether anything answers on the path to a target, whenever the verdict changes.
+    ///
+    /// Nothing is sent. While it is observed, the TCP connections and the neighbours are read every 4 s, every 1 s
+    /// while something waits for an answer, and at once when a connection ends or the gateway changes its state; with
+    /// more than 10,000 connections less often. An observation remembers what has answered: asked once, only what the
+    /// kernel shows at that moment counts. Flags, paths and statuses do not depend on it.
+    ///
+    /// - Parameters:
+    ///   - target: The target; by default the default path.
+    ///   - options: The socket whose path it is.
+    /// - Returns: The query.
+    public static func evidence(
+        of target: ReachabilityTarget = .defaultPath,
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) -> Self {
+        Self(EvidenceQuery(FlagsQuery(target: target, options: options)))
+    }
+}
