@@ -20,7 +20,7 @@ internal import RoutingSimulation
 ///
 /// It is a value: a change that throws leaves the network unchanged.
 ///
-/// Out of scope are nexthop objects and VRFs; neighbours, so that every gateway answers; and the time that the kernel
+/// Out of scope are nexthop objects and VRFs; neighbours, so that routes take every gateway; and the time that the kernel
 /// takes for carriers and IPv6 addresses, which change at once.
 public struct SimulatedHost: Sendable {
     /// The tables, with the kernel's side effects.
@@ -32,6 +32,13 @@ public struct SimulatedHost: Sendable {
     /// The current time, for lifetimes.
     var now = ManualClock.Instant(offset: .zero)
     var nextIndex: UInt32 = 2
+    /// The TCP connections.
+    var conversations: [SimulatedConversation] = []
+    /// See ``silence``.
+    var silent: SimulatedSilence?
+    /// Since when there is a silence, and when the last one ended, in milliseconds of the clock.
+    var silentSince: Int?
+    var answeredAgain: Int?
     /// Whether it shows a recording, which tests cannot change.
     private(set) var isRecorded = false
 

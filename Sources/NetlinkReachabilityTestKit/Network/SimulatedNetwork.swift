@@ -24,7 +24,7 @@ internal import SystemSupport
 /// `docs/testing.md` has a worked example.
 ///
 /// Queries are answered as by the kernel: policy rules, longest prefix, metrics, interface states. Packet loss and
-/// delay are not simulated; no reachability API detects them.
+/// delay are not simulated, but that nothing answers any more is (``SimulatedHost/silence``).
 ///
 /// It is safe to use from any thread.
 public final class SimulatedNetwork: Sendable {
@@ -45,6 +45,13 @@ public final class SimulatedNetwork: Sendable {
             if let recorded { return recorded }
             host.moveOn(to: now)
             return host.routing
+        }
+
+        /// What shows whether anything answers; `nil` for a recording.
+        mutating func answers(at now: ManualClock.Instant) -> AnswerRecord? {
+            guard recorded == nil else { return nil }
+            host.moveOn(to: now)
+            return host.answerRecord
         }
     }
 
@@ -70,9 +77,13 @@ public final class SimulatedNetwork: Sendable {
             state.withLock { $0.host.names.answer(to: name) }
         }
         source = NetworkSource(
-            routing: SimulatedRouting { [state] () throws(ReachabilityError) in
-                try state.withLock { (state) throws(ReachabilityError) in try state.tables(at: clock.now) }
-            },
+            routing: SimulatedRouting(
+                tables: { [state] () throws(ReachabilityError) in
+                    try state.withLock { (state) throws(ReachabilityError) in try state.tables(at: clock.now)
+                    }
+                },
+                answers: { [state] in state.withLock { $0.answers(at: clock.now) } }
+            ),
             resolver: resolver,
             clock: ManualMonitorClock(clock),
             work: work,

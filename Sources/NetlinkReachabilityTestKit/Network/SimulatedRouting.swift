@@ -7,6 +7,10 @@ internal import RoutingModel
 struct SimulatedRouting: ForwardingSource {
     /// Returns the tables; throws when queries fail.
     let tables: @Sendable () throws(ReachabilityError) -> any RoutingSource
+    /// Returns what shows whether anything answers.
+    let answers: @Sendable () -> AnswerRecord?
+
+    func answerRecord() -> AnswerRecord? { answers() }
 
     var base: any RoutingSource {
         get throws(ReachabilityError) { try tables() }
