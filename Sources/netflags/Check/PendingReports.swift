@@ -24,6 +24,8 @@ struct PendingReports {
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
     private let source: NetworkSource
+    /// Whether to find out whether anything answers, too.
+    private let hasEvidence: Bool
     private let threads = DispatchSemaphore(value: threadLimit)
     /// Oldest first.
     private var entries: [(text: String, state: State)] = []
@@ -34,6 +36,7 @@ struct PendingReports {
     init(_ query: TargetQuery, _ source: NetworkSource = .kernel) {
         (options, detail) = (query.options, query.explains ? .full : .brief)
         self.source = source
+        hasEvidence = query.recording == nil && (query.explains || query.format == .prometheus)
     }
 
     /// Whether the results have to be taken before more targets are added.
@@ -77,16 +80,33 @@ struct PendingReports {
             case .running(let result, let done):
                 try beforeWaiting()
                 done.wait()
-                body(TargetLine(target: text, outcome: result.withLock { $0 }))
+                for line in withEvidence([TargetLine(target: text, outcome: result.withLock { $0 })]) {
+                    body(line)
+                }
                 index += 1
             case .address:
+                var lines: [TargetLine] = []
                 for outcome in source.blockingValues(of: addresses(from: index)) {
-                    body(TargetLine(target: entries[index].text, outcome: outcome))
+                    lines.append(TargetLine(target: entries[index].text, outcome: outcome))
                     index += 1
                 }
+                for line in withEvidence(lines) { body(line) }
             }
         }
         entries.removeAll(keepingCapacity: true)
+    }
+
+    /// The lines with what shows whether anything answers, which is read once for all of them.
+    private func withEvidence(_ lines: [TargetLine]) -> [TargetLine] {
+        guard hasEvidence else { return lines }
+        var lines = lines
+        let queries = lines.indices.compactMap { index in
+            lines[index].outcome?.evidenceQuery(options).map { (index: index, query: $0) }
+        }
+        for (place, result) in zip(queries, source.blockingValues(of: queries.map(\.query))) {
+            lines[place.index].evidence = try? result.get()
+        }
+        return lines
     }
 
     /// Removes all targets, and returns their results, oldest first.

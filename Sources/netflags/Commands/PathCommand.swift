@@ -18,9 +18,12 @@ struct Path: NetflagsCommand {
             whether packets can leave to a name server of resolv.conf; a recording holds none. With socket options \
             it is the path of such a socket.
 
-            With --watch there is a line at the start and whenever the path changes: the time in UTC, the status, \
-            the interfaces (those that packets do not take in parentheses), what the path supports, the gateways, \
-            and the reason. SIGINT and SIGTERM end it as they end other programs.
+            Evidence is whether anything answers, as the TCP connections of this host and its gateway show. The \
+            status does not depend on it.
+
+            With --watch there is a line at the start and whenever the path or the evidence changes: the time in \
+            UTC, the status, the interfaces (those that packets do not take in parentheses), what the path \
+            supports, the gateways, the reason, and the evidence. SIGINT and SIGTERM end it as they end other programs.
 
             Exit status: 0 packets can leave, also where they make the connection that they need, 1 they cannot, \
             2 the path could not be evaluated or written, 64 wrong usage.
@@ -69,7 +72,9 @@ struct Path: NetflagsCommand {
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
             printError(error)
         }
-        try Output.standard.deliver { format.write(result, to: &$0) }
+        let evidence =
+            recording == nil ? try? source.blockingValue(of: .evidence(options: options)) : nil
+        try Output.standard.deliver { format.write(result, evidence, to: &$0) }
         guard mistake == nil else { return .undetermined }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.flags) })
     }
@@ -88,10 +93,17 @@ struct Path: NetflagsCommand {
             if let result { lines.withLock { $0.print(result) } }
             return false
         }
+        let answers = try QueryWatcher<NetworkEvidence> { _, result in
+            if let evidence = try? result?.get() { lines.withLock { $0.print(evidence) } }
+            return false
+        }
+        // Without it, the path is watched all the same.
+        try? answers.add(.evidence(options: options), at: 0)
+        answers.drain()
         try watcher.addOrRetry(
             .path(options: options, metering: managers.metering, identifies: identity), at: 0)
         // Without events, poll(2) reports only that the other end is closed.
-        _ = watcher.wait(for: [(STDOUT_FILENO, 0)])
+        withExtendedLifetime(answers) { _ = watcher.wait(for: [(STDOUT_FILENO, 0)]) }
         endByClosedPipe()
     }
 }

@@ -36,6 +36,11 @@ struct Wait: TargetListCommand {
 
     @Argument(help: .targets) var targets: [String] = []
 
+    @Flag(
+        help:
+            "Wait until something has answered, as TCP shows; with --until down, until tries have no answer.")
+    var evidence = false
+
     @Option(
         number:
             "Time limit: seconds, or such as 500ms or 2m; 0 does not wait, so that no name is resolved. (default: no limit)",
@@ -68,58 +73,59 @@ struct Wait: TargetListCommand {
 
 extension Wait {
     /// What the run found out: the last result of each target, and why they could not be watched.
-    private typealias Outcome = (status: ExitStatus, results: [Answer?], error: ReachabilityError?)
+    private typealias Outcome = (status: ExitStatus, results: [WaitResult?], error: ReachabilityError?)
 
     /// Waits, and prints why on standard error when the time is over.
     private func wait(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
         let (texts, printed) = (targets.map(\.text), Locked<[Int: String]>([:]))
-        let report: @Sendable (Int, Answer?) -> Void = { index, result in
-            let sentence = ReachabilityReport.sentence(on: texts[index], result)
+        let report: @Sendable (Int, WaitResult?) -> Void = { index, result in
+            let sentence = result?.sentence ?? ReachabilityReport.sentence(on: texts[index], nil)
             guard printed.withLock({ $0.updateValue(sentence, forKey: index) }) != sentence else { return }
             printError(sentence)
         }
         let note = verbose ? report : nil
-        let outcome = timeout == .zero ? evaluate(query, targets) : watch(query, targets, note)
+        let outcome =
+            evidence
+            ? run(query, targets, note, { .evidence(of: $0, options: $1) }, WaitResult.init)
+            : run(query, targets, note, { .report(of: $0, options: $1, .brief) }, WaitResult.init)
         if let error = outcome.error { printError("\(error)") }
         guard verbose || outcome.status != .success, outcome.error == nil else { return outcome }
-        let missing = outcome.results.indices.filter { outcome.results[$0]?.isReachable != (until == .up) }
+        let missing = outcome.results.indices.filter { outcome.results[$0]?.isUp != (until == .up) }
         let shown = verbose ? Array(outcome.results.indices) : Array(missing.prefix(Self.namedTargets))
         for index in shown { report(index, outcome.results[index]) }
         if missing.count > shown.count { printError("and \(missing.count - shown.count) more targets") }
         return outcome
     }
 
-    /// Evaluates each target once, for `--timeout 0`, which leaves no time for resolving names.
-    private func evaluate(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
-        var query = query
-        query.options.resolution.timeout = .zero
-        var pending = PendingReports(query)
-        for (text, target) in targets { pending.add(text, .success(target)) }
-        let results = pending.takeAll().map(\.outcome)
-        let isMet = results.allSatisfy { $0?.isReachable == (until == .up) }
-        let missed: ExitStatus = results.contains { $0?.isReachable == nil } ? .undetermined : .unreachable
-        return (isMet ? .success : missed, results, nil)
-    }
-
-    private func watch(
-        _ query: TargetQuery, _ targets: [NamedTarget], _ note: (@Sendable (Int, Answer?) -> Void)?
+    /// Evaluates each target once, or watches it until all meet the condition or the time is over.
+    private func run<Value>(
+        _ query: TargetQuery, _ targets: [NamedTarget], _ note: (@Sendable (Int, WaitResult?) -> Void)?,
+        _ makeQuery: (ReachabilityTarget, ReachabilityOptions) -> NetworkQuery<Value>,
+        _ makeResult: @escaping @Sendable (String, Result<Value, ReachabilityError>) -> WaitResult
     ) -> Outcome {
+        let (goal, texts) = (until == .up, targets.map(\.text))
+        var options = query.options
+        // Without a time to wait there is none for resolving names.
+        if timeout == .zero { options.resolution.timeout = .zero }
+        let queries = targets.map { makeQuery($0.target, options) }
+        guard timeout != .zero else {
+            let results = zip(texts, NetworkSource.kernel.blockingValues(of: queries)).map(makeResult)
+            let missed: ExitStatus = results.contains { $0.isUp == nil } ? .undetermined : .unreachable
+            return (results.allSatisfy { $0.isUp == goal } ? .success : missed, results, nil)
+        }
         let deadline = timeout.map { ContinuousClock.now + $0 }
-        let progress = Locked(WatchProgress())
-        let goal = until == .up ? WatchGoal.up : .down
+        let progress = Locked(WaitProgress(targets.count, isUp: goal))
         var (status, failure) = (ExitStatus.undetermined, ReachabilityError?.none)
         do throws(ReachabilityError) {
-            let watcher = try QueryWatcher<ReachabilityReport> { index, result in
+            let watcher = try QueryWatcher<Value> { index, result in
+                let result = result.map { makeResult(texts[index], $0) }
                 note?(index, result)
                 return progress.withLock { progress in
                     if let result { progress.store(result, of: index) }
-                    return progress.meets(goal)
+                    return progress.isMet
                 }
             }
-            for _ in targets { progress.withLock { _ = $0.addTarget() } }
-            for (index, target) in targets.enumerated() {
-                try watcher.add(.report(of: target.target, options: query.options, .brief), at: index)
-            }
+            for (index, query) in queries.enumerated() { try watcher.add(query, at: index) }
             watcher.drain()
             status = watcher.wait(for: [], until: deadline) == nil ? .unreachable : .success
             watcher.drain()
@@ -133,7 +139,7 @@ extension Wait {
 
     /// Writes an outcome as one JSON object on one line.
     private func writeJSON(_ outcome: Outcome, _ targets: [NamedTarget], to buffer: inout ByteBuffer) {
-        let unreachable = targets.indices.filter { outcome.results[$0]?.isReachable != true }
+        let unreachable = targets.indices.filter { outcome.results[$0]?.isUp != true }
         buffer.line { json in
             json.member("reached", outcome.status == .success)
             json.member("until", until.rawValue)
@@ -142,5 +148,44 @@ extension Wait {
             json.member("error", outcome.error?.description)
             json.member("time", Recording.Time.now.description)
         }
+    }
+}
+
+/// Counts the targets that meet the condition.
+private struct WaitProgress {
+    private let isUp: Bool
+    private(set) var results: [WaitResult?]
+    private var count = 0
+
+    init(_ targets: Int, isUp: Bool) {
+        self.isUp = isUp
+        results = Array(repeating: nil, count: targets)
+    }
+
+    /// Whether all targets meet it.
+    var isMet: Bool { count == results.count }
+
+    mutating func store(_ result: WaitResult, of index: Int) {
+        count += (result.isUp == isUp ? 1 : 0) - (results[index].map { $0.isUp == isUp } == true ? 1 : 0)
+        results[index] = result
+    }
+}
+
+/// The last result of a target that is waited for.
+private struct WaitResult {
+    /// Whether it is reachable, or something has answered; `nil` if that is not known.
+    let isUp: Bool?
+    let sentence: String
+
+    init(_ text: String, _ answer: Answer) {
+        isUp = answer.isReachable
+        sentence = ReachabilityReport.sentence(on: text, answer)
+    }
+
+    /// While too little was asked, it is not known whether anything answers.
+    init(_ text: String, _ evidence: Result<NetworkEvidence, ReachabilityError>) {
+        let found = try? evidence.get()
+        isUp = found.flatMap { $0.verdict == .none ? nil : !$0.isSilent }
+        sentence = "\(text): \(found?.description ?? "not evaluated: \(evidence.failure?.description ?? "")")"
     }
 }

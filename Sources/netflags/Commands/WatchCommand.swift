@@ -41,6 +41,11 @@ struct Watch: TargetListCommand {
     )
     var explain = false
 
+    @Flag(
+        help: "Also a line when it changes whether anything answers, as TCP shows; flags do not depend on it."
+    )
+    var evidence = false
+
     @Option(changes: "What counts as a change")
     var changes = ReachabilityReport.Change.flags
 
@@ -63,6 +68,9 @@ struct Watch: TargetListCommand {
         query.recording = replay.map { RecordedInstant(operand: $0) }
         query.format = json ? .json : .text
         query.explains = explain
+        if replay != nil {
+            try UsageError.refuse([("--evidence", evidence)], because: "--evidence is for the live kernel")
+        }
         let targets = try query.operands()
         guard let replay else { return try watch(query, targets) }
         return try write(query, targets, Recording(operand: replay))
@@ -86,6 +94,11 @@ extension Watch {
         }
         let lines = WatchLines(query, settings, try? events.get())
         let watcher = try QueryWatcher { index, result in lines.write(result, of: index) }
+        let end = watcher.end
+        let answers = try QueryWatcher<NetworkEvidence> { index, result in
+            if let evidence = try? result?.get(), lines.write(evidence, of: index) { end() }
+            return false
+        }
         watcher.events = try? events.get()
         /// Waits for an end of the run, or for input; returns whether there is input. A reader that is gone ends the
         /// process here.
@@ -104,13 +117,16 @@ extension Watch {
         try query.forEachTarget(of: operands, beforeReading: waitForInput) { text, target in
             let index = lines.addTarget(text)
             switch target {
-            case .success(let target): try watcher.addOrRetry(lines.query(query, target), at: index)
+            case .success(let target):
+                if evidence { try? answers.add(.evidence(of: target, options: query.options), at: index) }
+                answers.drain()
+                try watcher.addOrRetry(lines.query(query, target), at: index)
             case .failure(let error): watcher.handler(index, .failure(error))
             }
         }
         guard lines.targetsAreComplete() else { throw UsageError.noTargets }
         if let error = events.failure { printError("the causes of changes are not shown: \(error)") }
-        if !lines.isOver { _ = wait() }
+        if !lines.isOver { withExtendedLifetime(answers) { _ = wait() } }
         lines.finish()
         return .success
     }

@@ -27,6 +27,7 @@ struct JSONFormat: LineFormat {
                 report?.interface, report?.gateway, report?.reason, line.reason, line.outcome?.failure)
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }
+            if explains && line.time == nil || line.evidence != nil { json.evidence(line.evidence) }
             // The lines of check have no time.
             if explains, line.time != nil { json.member("cause", object: line.cause) { $1.members($0) } }
         }
@@ -91,6 +92,18 @@ extension ByteBuffer {
         member("connect", object: report?.connectResult) { $1.members($0) }
         member("explanation", objects: report?.findings ?? []) { $1.members($0) }
         carriers(report?.carriers ?? [])
+    }
+
+    /// Writes the member `evidence`; null where it is not known.
+    mutating func evidence(_ evidence: NetworkEvidence?) {
+        member("evidence", object: evidence) { evidence, json in
+            json.member("verdict", evidence.verdict.rawValue)
+            json.member("seconds", evidence.age)
+            json.member("connections", evidence.connections)
+            json.member("remotes", evidence.remotes)
+            json.member("tries", evidence.tries)
+            json.member("gateway", evidence.gateway.rawValue)
+        }
     }
 
     /// Writes the member `carriers`, which only answers about tunnels have.

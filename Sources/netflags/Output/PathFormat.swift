@@ -15,18 +15,23 @@ struct PathFormat {
     ///
     /// - Parameters:
     ///   - result: The path, or the error.
+    ///   - evidence: Whether anything answers on it; `nil` if that is not known.
     ///   - time: When it was found, for JSON; `nil` writes no time.
     ///   - buffer: What it is written to.
     func write(
-        _ result: Result<NetworkPath, ReachabilityError>, at time: Recording.Time? = nil,
-        to buffer: inout ByteBuffer
+        _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence?,
+        at time: Recording.Time? = nil, to buffer: inout ByteBuffer
     ) {
-        isJSON ? writeJSON(result, time, to: &buffer) : writeText(result, to: &buffer)
+        isJSON
+            ? writeJSON(result, evidence, time, to: &buffer) : writeText(result, evidence, to: &buffer)
     }
 
     // MARK: Text
 
-    private func writeText(_ result: Result<NetworkPath, ReachabilityError>, to text: inout ByteBuffer) {
+    private func writeText(
+        _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence?,
+        to text: inout ByteBuffer
+    ) {
         guard let path = try? result.get() else {
             return text.line("status", "unknown: error: \(result.failure?.description ?? "")")
         }
@@ -38,6 +43,7 @@ struct PathFormat {
         text.line("IPv4", Self.word(path.supportsIPv4))
         text.line("IPv6", Self.word(path.supportsIPv6))
         text.line("DNS", path.reachesNameserver.map(Self.word) ?? "unknown: recordings hold no name servers")
+        if let evidence { text.line("evidence", evidence.description) }
         text.line("expensive", Self.word(path.isExpensive))
         text.line("constrained", Self.word(path.isConstrained))
         for line in managers?.lines(about: path) ?? [] { text.line(line.label, line.value) }
@@ -56,7 +62,8 @@ struct PathFormat {
 
     /// Writes one object with every key; null stands for an unknown value.
     private func writeJSON(
-        _ result: Result<NetworkPath, ReachabilityError>, _ time: Recording.Time?, to buffer: inout ByteBuffer
+        _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence?,
+        _ time: Recording.Time?, to buffer: inout ByteBuffer
     ) {
         let path = try? result.get()
         buffer.line { json in
@@ -81,6 +88,7 @@ struct PathFormat {
             json.member("code", path?.reason.code.description)
             json.member("reason", path?.reason.description ?? "the path could not be evaluated")
             json.member("error", result.failure?.description)
+            json.evidence(evidence)
             managers?.writeMember(about: path, to: &json)
             if identifies { json.member("identity", path?.identity?.description) }
             if let time { json.member("time", time.description) }
@@ -109,6 +117,10 @@ struct PathLineFormat {
         widths: [0, NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1], for: .standard)
     /// The error of the last line; `nil` after a path.
     private var lastError: ReachabilityError?
+    /// The last path, or its error; `nil` before the first one.
+    private var last: Result<NetworkPath, ReachabilityError>?
+    /// Whether anything answers.
+    private var evidence: NetworkEvidence?
 
     init(_ format: PathFormat) { self.format = format }
 
@@ -116,13 +128,20 @@ struct PathLineFormat {
     ///
     /// The process ends when the output cannot be written.
     mutating func print(_ result: Result<NetworkPath, ReachabilityError>) {
+        last = result
         let error = result.failure
         guard error == nil || error != lastError else { return }
         lastError = error
         if let error, !Output.standard.isTerminal { printError("\(error)") }
         Output.standard.deliverOrExit { buffer in
-            format.isJSON ? format.write(result, at: .now, to: &buffer) : write(result, to: &buffer)
+            format.isJSON ? format.write(result, evidence, at: .now, to: &buffer) : write(result, to: &buffer)
         }
+    }
+
+    /// Prints the last path again with what now shows whether anything answers on it.
+    mutating func print(_ evidence: NetworkEvidence) {
+        self.evidence = evidence
+        if let last { print(last) }
     }
 
     private mutating func write(
@@ -135,6 +154,7 @@ struct PathLineFormat {
             for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
             let gateways = path.gateways.map(\.description).joined(separator: ",")
             var sentences = [path.reason.description] + path.carriers.map(\.description)
+            if let evidence { sentences.append(evidence.description) }
             if format.identifies { sentences.append(path.identity?.description ?? "identity unknown") }
             table.add((gateways.isEmpty ? "" : "\(gateways)  ") + sentences.joined(separator: "; "))
         case .failure(let error):

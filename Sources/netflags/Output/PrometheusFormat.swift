@@ -31,6 +31,13 @@ struct PrometheusFormat: LineFormat {
         metrics.add(
             "netflags_path_info",
             "Why packets can or cannot leave, and their address, interface and gateway.", labels, "1")
+        guard let evidence = line.evidence else { return }
+        metrics.add(
+            "netflags_answer_age_seconds", "The time since anything has answered on the path.", [target],
+            evidence.lastAnswer.map { MetricsText.seconds(Int64($0 / .microseconds(1))) })
+        metrics.add(
+            "netflags_silent", "Whether tries to reach something on the path have no answer.", [target],
+            evidence.isSilent ? "1" : "0")
     }
 
     mutating func flush(to buffer: inout ByteBuffer) {

@@ -12,6 +12,8 @@ struct TargetLine {
     var time: Recording.Time?
     /// The event that changed the result; `nil` for the first result, and where none is known.
     var cause: ChangeCause?
+    /// Whether anything answers on the path; `nil` where that was not asked, or is not known.
+    var evidence: NetworkEvidence?
 
     /// The flags; none without a report.
     var flags: ReachabilityFlags {
@@ -47,6 +49,14 @@ typealias Answer = Result<ReachabilityReport, ReachabilityError>
 extension Answer {
     /// The report; `nil` without one.
     var report: ReachabilityReport? { try? get() }
+
+    /// The query for the evidence on the path that was evaluated; `nil` without a path.
+    func evidenceQuery(_ options: ReachabilityOptions) -> NetworkQuery<NetworkEvidence>? {
+        guard let report else { return nil }
+        guard report.target.isName else { return .evidence(of: report.target, options: options) }
+        // A name is not resolved again.
+        return report.address.map { .evidence(of: .address($0), options: options) }
+    }
 
     /// Whether packets can leave; `nil` when that could not be determined.
     var isReachable: Bool? { report?.isReachable }

@@ -55,7 +55,7 @@ struct TextFormat: LineFormat {
         case .undetermined, .usage: table.add("?  ", in: .magenta)
         }
         switch line.outcome {
-        case .success(let report): write(report, after: line.cause)
+        case .success(let report): write(report, line)
         case .failure(let error):
             table.add("error: \(error)")
             table.endRow(isWhole: true)
@@ -66,15 +66,16 @@ struct TextFormat: LineFormat {
         if table.count == Self.batchSize { flush(to: &buffer) }
     }
 
-    private mutating func write(_ report: ReachabilityReport, after cause: ChangeCause?) {
+    private mutating func write(_ report: ReachabilityReport, _ line: TargetLine) {
         // A target that is an address needs no second column for it.
         if showsAddress { table.add(report.target.isName ? report.address?.description ?? "-" : "-") }
         table.add(report.interface?.name ?? "-")
         table.add(report.gateway?.description ?? "-")
-        table.add(report.reason.description)
+        let evidence = explains ? nil : line.evidence
+        table.add(report.reason.description + (evidence.map { "; \($0)" } ?? ""))
         // Why packets cannot leave is whole; otherwise the reason says again what the columns before it do.
-        table.endRow(isWhole: !report.flags.isNetworkReachable) {
-            if explains { TextExplanation.write(report, after: cause, to: &$0) }
+        table.endRow(isWhole: !report.flags.isNetworkReachable || evidence != nil) {
+            if explains { TextExplanation.write(report, line, to: &$0) }
         }
     }
 
@@ -91,12 +92,13 @@ extension ReachabilityFlags {
 /// The lines that `--explain` prints below a row: the event that changed the answer, each evaluated address, and what
 /// the kernel answered for it.
 enum TextExplanation {
-    static func write(_ report: ReachabilityReport, after cause: ChangeCause?, to buffer: inout ByteBuffer) {
-        if let cause { line("cause", cause.text, to: &buffer) }
+    static func write(_ report: ReachabilityReport, _ target: TargetLine, to buffer: inout ByteBuffer) {
+        if let cause = target.cause { line("cause", cause.text, to: &buffer) }
         for finding in report.findings { write(finding, to: &buffer) }
         for carrier in report.carriers { line("carrier", carrier.description, to: &buffer) }
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
         if let result = report.connectResult { line("socket", result.description, to: &buffer) }
+        if let evidence = target.evidence { line("evidence", evidence.description, to: &buffer) }
     }
 
     private static func write(_ finding: ReachabilityReport.Finding, to buffer: inout ByteBuffer) {

@@ -34,14 +34,14 @@ struct SocketLines {
         let status = try? result.get()
         guard !isJSON else {
             return buffer.line { json in
-                json.members(listed, result)
+                json.members(listed, result, isTimed: time != nil)
                 json.member("uid", listed.flow.user)
                 json.member("pid", listed.process?.identifier)
                 json.member("process", listed.process?.name)
                 json.member("unit", listed.process?.unit)
                 if listed.isMultipath {
                     json.member("subflows", objects: listed.subflowResults(status)) { subflow, json in
-                        json.members(subflow.listed, subflow.result)
+                        json.members(subflow.listed, subflow.result, isTimed: time != nil)
                     }
                 }
                 if let time { json.member("time", time.description) }
@@ -65,7 +65,7 @@ struct SocketLines {
         table.add(NetworkConnection.end(listed.remote, listed.flow.remotePort))
         table.add(status?.interface?.name ?? "-")
         table.add(process ?? "-")
-        table.add(result.reason)
+        table.add(result.reason + (time == nil ? listed.unanswered : ""))
         table.endRow(isWhole: status?.isViable != true)
     }
 
@@ -92,6 +92,14 @@ extension ListedSocket {
     /// Whether it is an MPTCP socket, and its subflows are TCP sockets.
     fileprivate var isMultipath: Bool { !subflows.isEmpty }
 
+    /// What is said of tries without an answer; empty if there is none.
+    fileprivate var unanswered: String {
+        let tries = socket.triesWithoutAnswer
+        guard tries > 0 else { return "" }
+        let age = socket.lastAnswer.map { ", the last one \($0 / 1_000) s ago" } ?? ""
+        return "; no answer to \(tries == 1 ? "a try" : "\(tries) tries")\(age)"
+    }
+
     fileprivate var protocolName: String { isMultipath ? "mptcp" : transport.rawValue }
 
     /// The subflows with their statuses; `nil` if the connection could not be evaluated.
@@ -104,7 +112,7 @@ extension ListedSocket {
 
 extension ByteBuffer {
     /// Writes the members that a connection and a subflow have.
-    fileprivate mutating func members(_ listed: ListedSocket, _ result: SocketResult) {
+    fileprivate mutating func members(_ listed: ListedSocket, _ result: SocketResult, isTimed: Bool) {
         let status = try? result.get()
         member("protocol", listed.protocolName)
         member("local", listed.local)
@@ -112,6 +120,11 @@ extension ByteBuffer {
         member("remote", listed.remote)
         member("remotePort", listed.flow.remotePort)
         member("state", status?.state.rawValue)
+        // A line of --watch describes the socket as it was first listed.
+        if !isTimed {
+            member("answerAge", listed.socket.lastAnswer.map(Duration.milliseconds))
+            member("tries", listed.socket.progress.map { _ in listed.socket.triesWithoutAnswer })
+        }
         member("betterPath", object: status?.betterPath) { path, json in
             json.member("interface", path.interface?.name)
             json.member("gateway", path.gateway)

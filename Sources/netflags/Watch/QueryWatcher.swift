@@ -61,6 +61,12 @@ final class QueryWatcher<Value: Sendable> {
         }
     }
 
+    /// Ends ``wait(for:until:)`` when it is called.
+    var end: @Sendable () -> Void {
+        let finished = finished
+        return { finished.signal() }
+    }
+
     // MARK: Waiting
 
     /// Waits until every result so far was passed to the handler.

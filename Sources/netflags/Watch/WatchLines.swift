@@ -9,6 +9,8 @@ final class WatchLines: Sendable {
     private struct State {
         var format: any LineFormat & Sendable
         var targets: [String] = []
+        /// Whether anything answers, by the index of the target.
+        var evidence: [Int: NetworkEvidence] = [:]
         var progress: WatchProgress
         var lineCount = 0
         var isComplete = false
@@ -95,6 +97,7 @@ final class WatchLines: Sendable {
             let old = state.progress.results[index]
             guard result != nil || old == nil else { return false }
             var line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
+            line.evidence = state.evidence[index]
             let news = result.map { state.progress.store($0, of: index) }
             guard news != .repetition else { return false }
             if explains, let result {
@@ -102,19 +105,41 @@ final class WatchLines: Sendable {
                     self.events?.cause(of: index, from: old, to: result)
                     ?? (old == nil ? nil : ChangeCause.first(of: events, from: old, to: result))
             }
-            state.lineCount += 1
             if let error = result?.failure, !Output.standard.isTerminal {
                 printError("\(line.target): \(error)")
             }
-            Output.standard.deliverOrExit { buffer in
-                state.format.write(line, to: &buffer)
-                state.format.flush(to: &buffer)
-            }
+            print(line, &state)
             // A replay waits for the command: it runs for every change, while a live watch keeps the newest.
             if news == .change {
                 time == nil ? runner?.submit(line, of: index) : runner?.run(line)
             }
             return isOver(state)
+        }
+    }
+
+    /// Writes the last result of a target again, with what now shows whether anything answers.
+    ///
+    /// - Parameters:
+    ///   - evidence: What shows it.
+    ///   - index: The target.
+    /// - Returns: Whether the settings have ended the run.
+    func write(_ evidence: NetworkEvidence, of index: Int) -> Bool {
+        state.withLock { state in
+            state.evidence[index] = evidence
+            guard !isOver(state), let result = state.progress.results[index] else { return isOver(state) }
+            let line = TargetLine(
+                target: state.targets[index], outcome: result, time: .now, evidence: evidence)
+            print(line, &state)
+            runner?.submit(line, of: index)
+            return isOver(state)
+        }
+    }
+
+    private func print(_ line: TargetLine, _ state: inout State) {
+        state.lineCount += 1
+        Output.standard.deliverOrExit { buffer in
+            state.format.write(line, to: &buffer)
+            state.format.flush(to: &buffer)
         }
     }
 
