@@ -15,10 +15,10 @@ def ledger(paths):
     return [row for rows in made for row in rows]
 
 def spof_before(paths):
-    return netflags("spof", "--json", *replay(paths), "--at", "2026-11-01T00:30:00Z", "default")
+    return netflags("what-if", "--each", "--json", *replay(paths), "--at", "2026-11-01T00:30:00Z", "default")
 
 def spof(paths):
-    return netflags("spof", "--json", *replay(paths), "default")
+    return netflags("what-if", "--each", "--json", *replay(paths), "default")
 
 def what_if(paths):
     return netflags("what-if", "--json", *replay(paths), "route del default dev eth0", "--", "default")
