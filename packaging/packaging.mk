@@ -13,7 +13,7 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat --forma
 
 .PHONY: parts man install uninstall deb dist packaging-check
 parts: static
-	$(SWIFT) build --configuration release --scratch-path .build-static --product generate-manual
+	$(SWIFT) build $(STATIC) --product generate-manual
 	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) packaging/parts .build-static/release $(PARTS)
 
 man: parts ## Build the manual pages: .build-static/parts/man
