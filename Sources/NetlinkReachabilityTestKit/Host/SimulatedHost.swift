@@ -20,8 +20,8 @@ internal import RoutingSimulation
 ///
 /// It is a value: a change that throws leaves the network unchanged.
 ///
-/// Out of scope are nexthop objects and VRFs; neighbours, so that routes take every gateway; and the time that the kernel
-/// takes for carriers and IPv6 addresses, which change at once.
+/// Out of scope are nexthop objects and VRFs; neighbours, so that routes take every gateway; and the time that the
+/// kernel takes for carriers and IPv6 addresses, which change at once.
 public struct SimulatedHost: Sendable {
     /// The tables, with the kernel's side effects.
     var state = HostState()

@@ -19,7 +19,7 @@ struct PathFormat {
     ///   - time: When it was found, for JSON; `nil` writes no time.
     ///   - buffer: What it is written to.
     func write(
-        _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence?,
+        _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence? = nil,
         at time: Recording.Time? = nil, to buffer: inout ByteBuffer
     ) {
         isJSON

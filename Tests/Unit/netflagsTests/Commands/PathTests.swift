@@ -13,7 +13,7 @@ struct PathTests {
         "supportsIPv6",
         "supportsDNS", "isExpensive", "isConstrained", "flags", "rawValue", "letters", "reachable", "code",
         "reason",
-        "error",
+        "error", "evidence",
     ]
 
     /// The name can be mistyped.
