@@ -2,6 +2,7 @@
 
 import Glibc
 import NamespaceTraits
+import TestNamespaces
 import TestSupport
 import Testing
 
