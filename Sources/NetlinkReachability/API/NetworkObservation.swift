@@ -99,9 +99,9 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     /// Ends the observation and releases its handler: no call comes after this returns.
     ///
     /// It blocks the thread while a call is running, so do not hold a lock that the handler takes; asynchronous
-    /// functions call ``end()``. Inside of a handler of an
-    /// observation it does not wait, as that could be to wait for itself: a call that another thread has begun, or is
-    /// about to, can then go on after it has returned. Releasing the observation ends it, too, and waits for nothing.
+    /// functions call ``end()``. Inside of a handler of an observation it does not wait, as that could be to wait for
+    /// itself: a call that another thread has begun, or is about to, can then go on after it has returned. Releasing
+    /// the observation ends it, too, and waits for nothing.
     public func cancel() {
         close(waits: true)
     }
@@ -109,8 +109,8 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     /// Ends the observation as ``cancel()`` does; the task is suspended while a call is running.
     ///
     /// ```swift
-    /// await observation.end()
-    /// try await store.close()    // which the handler uses
+    /// await observation?.end()
+    /// pool.closeIdleConnections()    // which the handler uses
     /// ```
     ///
     /// It waits for the call also if the task is cancelled. A handler must not wait for a task that waits for it here.

@@ -39,7 +39,9 @@ import NetworkManagers
 
 let source = NetworkSource.kernel
 let managers = try ManagerMonitor(source: source)
-let facts = try source.observe(managers.query) { if case .success(let facts) = $0 { show(facts) } }
+let observation = try source.observe(managers.query) { result in
+    if case .success(let facts) = result, !facts.isPending { show(facts) }
+}
 // Longer than a manager that hangs is waited for, so that the states are known.
 _ = try? await source.wait(for: managers.query, timeout: .seconds(10)) { !$0.isPending }
 for name in ManagerName.allCases { show("\(name): \(managers.facts.state(of: name))") }
