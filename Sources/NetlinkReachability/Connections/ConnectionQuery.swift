@@ -18,12 +18,15 @@ final class ConnectionQuery: Query {
 
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
-    /// The packet of a new connection to the same peer.
+    /// The packet of a new connection to the same peer, as if it could take each of several nexthops: an equal one is
+    /// no better path.
     private var newPacket: Packet {
         var options = connection.options
         options.sourcePort = nil
-        return Packet(
+        var packet = Packet(
             .address(connection.remote), from: nil, options, .source, boundTo: connection.interfaceIndex)
+        packet.takesEachNexthop = true
+        return packet
     }
 
     /// The connection's own packet, with the traffic class that connect(2) used, or without one.

@@ -56,6 +56,8 @@ package struct Evaluation: Hashable, Sendable {
         package var all: [Evaluation] = []
         /// What became of the packet that the route puts around this one.
         var outerReason: ReachabilityReason?
+        /// Why one nexthop lets packets leave, and another one does not, where only some connections leave.
+        var nexthopReasons: [ReachabilityReason] = []
         /// The address that would be the source but for duplicate address detection, in words; empty for none.
         var pendingSource = ""
         /// The packets that leave through the interface of the nexthop: those around the others where they decided.
@@ -175,6 +177,9 @@ package struct Evaluation: Hashable, Sendable {
             return ReachabilityReason(kind, interface, other: target ?? "")
         case .outerUnreachable:
             return ReachabilityReason(kind, encapsulation, other: basis.value.outerReason?.description ?? "")
+        case .someConnections:
+            let reasons = basis.value.nexthopReasons.map(\.description)
+            return ReachabilityReason(kind, reasons.first ?? interface, other: reasons.last ?? "")
         case .gateway:
             return ReachabilityReason(kind, interface, other: nexthop?.gateway?.description ?? "")
         default:

@@ -92,6 +92,8 @@ final class KnownHost {
     var wireGuardPeers = KnownFacts<UInt32, WireGuardPeers?>()
     /// The source addresses that a socket without one can get.
     var sources = KnownFacts<SourceQuery, [IPAddress]>()
+    /// How the kernel chooses one of several nexthops; `nil` where that is not known.
+    var multipathHashPolicies = KnownFacts<IPAddress.Family, MultipathHashPolicy?>()
     /// What connect(2) gives a socket; `nil` where no socket can show it.
     var connections = KnownFacts<RouteQuery, ConnectOutcome?>()
     /// What names resolve to.
@@ -131,8 +133,8 @@ final class KnownHost {
             ssids.missing("SSID of interface"),
             indices.missing("index of"), forwardingEnds.missing("forwarding table of interface"),
             wireGuardPeers.missing("WireGuard peers of interface"), sources.missing("sources for"),
-            connections.missing("connect(2) of"), names.missing("addresses of"),
-            addressPolicy.missing("policy of addresses"),
+            multipathHashPolicies.missing("hash of nexthops of"), connections.missing("connect(2) of"),
+            names.missing("addresses of"), addressPolicy.missing("policy of addresses"),
         ].flatMap(\.self)
     }
 
@@ -168,6 +170,7 @@ final class KnownHost {
             sources.ask { (query) throws(ReachabilityError) in
                 try routing.sourceAddresses(for: query.packet, after: query.answer)
             })
+        note(multipathHashPolicies.ask { family in routing.multipathHashPolicy(family) })
         note(connections.ask { (query) throws(ReachabilityError) in try routing.connect(query) })
         note(names.askTogether(facts.resolver.resolve))
         note(addressPolicy.ask { _ in facts.addressPolicy() })

@@ -120,11 +120,33 @@ extension Packet {
             sourceAddress: judgement.flags.isEmpty ? nil : answer.sourceAddress(of: route.query),
             all: all,
             outerReason: try outerReason(of: judgement, route, packets, &known),
+            nexthopReasons: try nexthopReasons(of: judgement, answer, route, &known),
             pendingSource: try pendingSource(of: judgement, route.query, &known),
             packets: packets,
             localInterface: route.localInterface
         )
         return Evaluation(judgement, try facts(of: judgement, &known), basis)
+    }
+
+    /// See ``Evaluation/Basis/nexthopReasons``.
+    private func nexthopReasons(
+        of judgement: Judgement,
+        _ answer: RouteAnswer,
+        _ route: PacketRoute,
+        _ known: inout Known
+    ) throws(Interruption) -> [ReachabilityReason] {
+        guard judgement.kind == .someConnections, detail != .flags else { return [] }
+        let traits = try known.traits(of: answer, inner)
+        var first: [Bool: ReachabilityReason] = [:]
+        for nexthop in answer.nexthops {
+            let one = ReachabilityRules.judge(
+                answer.with { $0.nexthops = [nexthop] }, of: candidate, route.query
+            ) { traits[$0] }
+            let leaves = one.flags.rank == 2
+            if leaves ? nexthop != judgement.nexthop : first[false] != nil { continue }
+            first[leaves] = try evaluation(route, one, &known).reason
+        }
+        return [first[true], first[false]].compactMap(\.self)
     }
 
     /// The address that would be the source of the packet but for duplicate address detection, in words; empty for

@@ -56,6 +56,8 @@ struct Packet {
     var local: IPAddress?
     /// Whether the socket is connected: its packets take one nexthop of several, which the kernel chooses by a hash.
     var isConnected = false
+    /// Whether the packet stands for others that can take each nexthop of several.
+    var takesEachNexthop: Bool
     /// Whether these are the outer packets of a tunnel.
     ///
     /// The kernel looks up their route once, without a second lookup from the selected source address, and sends them
@@ -73,6 +75,7 @@ struct Packet {
         self.candidate = candidate
         self.detail = detail
         self.query = query
+        takesEachNexthop = candidate.isDefaultPath
         boundInterface = interface
     }
 
@@ -226,24 +229,39 @@ extension Packet {
     }
 
     /// The route that a packet takes, from the answers about it.
-    private func route(_ answers: Known.PacketAnswers, of query: RouteQuery) -> RoutingResult {
-        Result { () throws(ReachabilityError) in
-            let bound = try answers.entry.get().bound(toInterface: query.outputInterface)
-            let choice = try answers.packet.get()
-            // `ip_route_output_key_hash_rcu` takes the destination to be on the link.
-            if isOuter, query.destination.family == .v4, bound.isRejected, query.outputInterface != 0,
-                !choice.isRejected
-            {
-                return choice
-            }
-            return bound.taken(by: choice, of: entryQuery(query), isConnected: isConnected)
+    private func route(
+        _ answers: Known.PacketAnswers,
+        of query: RouteQuery,
+        _ known: inout Known
+    ) throws(Interruption) -> RouteAnswer {
+        let bound = try known.value(of: answers.entry).bound(toInterface: query.outputInterface)
+        let choice = try known.value(of: answers.packet)
+        // `ip_route_output_key_hash_rcu` takes the destination to be on the link.
+        if isOuter, query.destination.family == .v4, bound.isRejected, query.outputInterface != 0,
+            !choice.isRejected
+        {
+            return choice
         }
+        let takesOne = try takesOneNexthop(of: bound, query, &known)
+        return bound.taken(by: choice, of: entryQuery(query), takesOne: takesOne)
+    }
+
+    /// Whether all packets to the address take the nexthop of the kernel's answer.
+    private func takesOneNexthop(
+        of entry: RouteAnswer,
+        _ query: RouteQuery,
+        _ known: inout Known
+    ) throws(Interruption) -> Bool {
+        guard entry.hasSeveralNexthops, !takesEachNexthop else { return false }
+        if isConnected { return true }
+        let policy = try known.host.multipathHashPolicies.get(query.destination.family)
+        return policy?.choosesOneNexthop(for: query) == true
     }
 
     /// Finds the route that the packet takes after the kernel has selected its source address.
     private func select(_ query: RouteQuery, _ known: inout Known) throws(Interruption) -> Selection {
         guard let answers = findAnswers(query, &known) else { throw .missing }
-        let answer = try known.value(of: route(answers, of: query))
+        let answer = try route(answers, of: query, &known)
         known.note(lifetime: answer.lifetime)
         let isIPv6 = query.destination.family == .v6
         // No source address changes the route of a tunnel's IPv4 packets.
@@ -251,7 +269,11 @@ extension Packet {
         if answer.isRejected, let source = sourceOnLink(query, answers.packet) {
             return try select(query, after: answer, from: [source], &known)
         }
-        guard query.source == nil, selectsSource(after: answer) else { return (query.source, answer) }
+        // The hash of the nexthops is of both addresses.
+        let isChosen = !isIPv6 && answers.entry.answer?.hasSeveralNexthops == true && !answer.hasSeveralNexthops
+        guard query.source == nil, isChosen || selectsSource(after: answer) else {
+            return (query.source, answer)
+        }
         // Each nexthop of an IPv4 route has a source of its own. The kernel's answer has that of the nexthop which its
         // hash chooses for this destination; a recording does not contain the hash.
         let isOpen = candidate.isDefaultPath && !isIPv6 && answer.hasSeveralNexthops
@@ -299,7 +321,7 @@ extension Packet {
         var found: Selection?
         for (source, answers) in zip(sources, answers) {
             guard let answers else { throw .missing }
-            let answer = try known.value(of: route(answers, of: query.from(source)))
+            let answer = try route(answers, of: query.from(source), &known)
             // The first rejection says more.
             let next: Selection = isIPv6 && answer.isRejected ? (nil, first) : (source, answer)
             known.note(lifetime: next.answer.lifetime)
@@ -409,10 +431,13 @@ extension Packet {
             if !found.isEmpty { sources = found }
         }
         let answers = sources.map { findAnswers(query.from($0), &known) }
+        // The flow label of the packet inside counts in the hash of the nexthops.
+        var packet = self
+        packet.takesEachNexthop = true
         var outer: RouteAnswer?
         for (source, answers) in zip(sources, answers) {
             guard let answers else { throw .missing }
-            let route = try known.value(of: route(answers, of: query.from(source)))
+            let route = try packet.route(answers, of: query.from(source), &known)
             guard let first = outer else {
                 outer = route
                 continue

@@ -109,7 +109,7 @@ package enum ReachabilityRules {
     /// Judges each nexthop alone.
     ///
     /// The best rank counts, and among equals the lowest interface index, so that the flags never depend on the
-    /// kernel's choice by hash.
+    /// kernel's choice by hash. Where others have a lower rank, only some connections leave.
     private static func judge(
         _ type: RouteType,
         _ nexthops: [Nexthop],
@@ -117,11 +117,16 @@ package enum ReachabilityRules {
         traits: (UInt32) -> InterfaceTraits?
     ) -> Judgement {
         var best: Judgement?
+        var lowestRank = 2
         for nexthop in nexthops.sorted(by: Nexthop.isOrdered) {
             let next = judge(type, nexthop, of: candidate, traits: traits)
+            // The kernel chooses no dead one.
+            if !nexthop.flags.contains(.dead) { lowestRank = min(lowestRank, next.flags.rank) }
             if best.map(next.replaces) ?? true { best = next }
         }
-        return best ?? Judgement([], .interfaceGone)
+        guard var best else { return Judgement([], .interfaceGone) }
+        if best.flags.rank == 2, lowestRank < 2 { best.kind = .someConnections }
+        return best
     }
 
     private static func judge(

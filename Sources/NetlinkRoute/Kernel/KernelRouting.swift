@@ -160,6 +160,15 @@ extension KernelRouting: RoutingSource {
         }
     }
 
+    /// Reads the sysctl; `nil` also from a thread in another network namespace, which would read that of its own.
+    package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
+        let name = family == .v4 ? "ipv4" : "ipv6"
+        guard isInNamespace,
+            let text = FileBytes.text(of: "/proc/sys/net/\(name)/fib_multipath_hash_policy", upTo: 16)
+        else { return nil }
+        return Int(text.prefix { $0.isNumber }).map(MultipathHashPolicy.init)
+    }
+
     /// Asks the kernel, for a rejected query by connecting a socket, or selects among the addresses of this host
     /// where a socket cannot be given what the query says.
     package func sourceAddresses(

@@ -354,6 +354,25 @@ package struct RouteRejection: RawRepresentable, Hashable, Sendable {
     package static let noFamily = RouteRejection(rawValue: 97)
 }
 
+/// How the kernel chooses one nexthop of several: the sysctl `fib_multipath_hash_policy` of a family.
+package struct MultipathHashPolicy: RawRepresentable, Hashable, Sendable {
+    /// The value of the sysctl.
+    package let rawValue: Int
+
+    /// Wraps a value of the sysctl.
+    package init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// By a hash of the addresses, and in IPv6 of the protocol: the default.
+    package static let addresses = MultipathHashPolicy(rawValue: 0)
+
+    /// Whether all packets that a query describes take the same nexthop: that of the kernel's answer.
+    package func choosesOneNexthop(for query: RouteQuery) -> Bool {
+        self == .addresses || (query.sourcePort != nil && query.destinationPort != nil)
+    }
+}
+
 /// What connect(2) gives a UDP socket that a ``RouteQuery`` describes.
 package enum ConnectOutcome: Hashable, Sendable {
     /// The kernel has a route, and packets have this source address.
@@ -389,10 +408,9 @@ extension RouteAnswer {
     /// - Parameters:
     ///   - packet: The answer to ``RouteQuery/forPacket``.
     ///   - query: The packet.
-    ///   - isConnected: Whether its socket is connected: such a packet takes the nexthop that the kernel chose by a
-    ///     hash, and any other packet can take each of them.
+    ///   - takesOne: Whether all packets take the nexthop that the kernel chose by a hash; else each nexthop counts.
     /// - Returns: The entry as the packet sees it, or why nothing takes the packet.
-    package func taken(by packet: RouteAnswer, of query: RouteQuery, isConnected: Bool) -> RouteAnswer {
+    package func taken(by packet: RouteAnswer, of query: RouteQuery, takesOne: Bool) -> RouteAnswer {
         guard !packet.isRejected else {
             // A strict entry has no answer about the packet. Else the tables changed in between, and this one is newer.
             return isRejected || query.isStrict ? self : packet
@@ -402,7 +420,7 @@ extension RouteAnswer {
         match.source = packet.source
         match.lifetime.shorten(to: packet.lifetime)
         if match.type != .local, match.type != .anycast {
-            match.take(packet, to: query.destination.withoutZone, isConnected: isConnected)
+            match.take(packet, to: query.destination.withoutZone, takesOne: takesOne)
         }
         return .taken(match)
     }
@@ -410,7 +428,7 @@ extension RouteAnswer {
 
 extension RouteMatch {
     /// Takes the gateways that the kernel chose; the entry keeps its own.
-    fileprivate mutating func take(_ choice: RouteAnswer, to destination: IPAddress, isConnected: Bool) {
+    fileprivate mutating func take(_ choice: RouteAnswer, to destination: IPAddress, takesOne: Bool) {
         guard hasSeveralNexthops || choice.hasSeveralNexthops else {
             // Nearly all routes have one nexthop, and lists are on the heap.
             if let chosen = choice.nexthop, chosen.interfaceIndex == nexthop?.interfaceIndex {
@@ -419,7 +437,7 @@ extension RouteMatch {
             return
         }
         let entry = entry
-        nexthops = nexthops.taken(by: choice.nexthops, to: destination, isConnected: isConnected)
+        nexthops = nexthops.taken(by: choice.nexthops, to: destination, takesOne: takesOne)
         self.entry = entry
     }
 }
@@ -439,7 +457,7 @@ extension [Nexthop] {
     ///
     /// Strict lookups have no answer about the packet: a choice through an interface that the entry does not use is
     /// that of another packet.
-    fileprivate func taken(by choices: [Nexthop], to destination: IPAddress, isConnected: Bool) -> [Nexthop] {
+    fileprivate func taken(by choices: [Nexthop], to destination: IPAddress, takesOne: Bool) -> [Nexthop] {
         var nexthops = self
         let paths = Set(choices.map(\.path))
         // The index of the first nexthop with each chosen path, and else of the first other one of each interface.
@@ -455,7 +473,7 @@ extension [Nexthop] {
             nexthops[place].take(choice.gateway, to: destination)
             chosen = place
         }
-        if isConnected, choices.count == 1, let chosen { return [nexthops[chosen]] }
+        if takesOne, choices.count == 1, let chosen { return [nexthops[chosen]] }
         return nexthops
     }
 }

@@ -47,6 +47,11 @@ package protocol RoutingSource: Sendable {
     /// are not known, and by default.
     func connectedPeers() -> [IPAddress]
 
+    // MARK: What routes with several nexthops need
+
+    /// Returns how the kernel chooses one of several nexthops; `nil` where that is not known, and by default.
+    func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy?
+
     // MARK: What sockets with an address or an interface need
 
     /// Returns the source addresses that a socket without one can get for a query.
@@ -93,6 +98,10 @@ package protocol RoutingSource: Sendable {
 }
 
 extension RoutingSource {
+    package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
+        nil
+    }
+
     package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
         []
     }
@@ -177,6 +186,10 @@ extension ForwardingSource {
 
     package func connectedPeers() -> [IPAddress] {
         (try? base.connectedPeers()) ?? []
+    }
+
+    package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
+        (try? base)?.multipathHashPolicy(family)
     }
 
     package func sourceAddresses(

@@ -15,6 +15,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
     package enum Kind: String, CaseIterable, Sendable, Codable {
         // Packets can leave.
         case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway, encapsulated
+        case someConnections
         // Packets can leave, and it is unknown whether answers arrive.
         case unknownReturnPath
         // Packets can leave after a connection is made.
@@ -66,6 +67,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .multicast: "a multicast group on \(name)"
         case .gateway: "through gateway \(other) on \(name)"
         case .encapsulated: "inside other packets (\(other)) on \(name)"
+        case .someConnections: "only some connections leave: \(name), but \(other)"
         case .outerUnreachable: "the packets around it (\(name)) cannot leave: \(other)"
         case .unknownReturnPath: "leaves through \(name), but answers may not arrive: \(other)"
         case .dormant: "\(name) has a carrier but waits for an external event (dormant)"
@@ -155,6 +157,11 @@ extension ReachabilityReason.Code {
     public static let gateway = Self(.gateway)
     /// The route puts other packets or labels around the packet (`encap`), and those can leave.
     public static let encapsulated = Self(.encapsulated)
+    /// The route has several nexthops, and only some can send: the kernel chooses one by a hash.
+    ///
+    /// For the default path, which stands for many addresses; and for an address where the hash is not of the
+    /// addresses alone (`fib_multipath_hash_policy`), or not known, as in a recording.
+    public static let someConnections = Self(.someConnections)
     /// The packets leave through one interface, and the interface that has the local address is down.
     ///
     /// The kernel takes answers on any interface, so they arrive if the network sends them to the other one. An

@@ -7,8 +7,13 @@ import Testing
 
 struct MultipathTests {
     /// Two wires, and in each family one route with a nexthop over each of them.
-    private func host() throws -> TestNamespace {
+    ///
+    /// - Parameter policy: What the kernel chooses one by: the addresses (0), or the ports too (1).
+    private func host(policy: Int) throws -> TestNamespace {
         let host = try TestNamespace.twoWires()
+        for family in ["ipv4", "ipv6"] {
+            try host.set("net/\(family)/fib_multipath_hash_policy", "\(policy)")
+        }
         try host.ip(
             "route add 198.51.100.0/24 nexthop via 192.0.2.254 dev w0 nexthop via 203.0.113.254 dev w1",
             "-6 route add 2001:db8:f::/48 nexthop via 2001:db8::254 dev w0 nexthop via 2001:db8:1::254 dev w1"
@@ -39,32 +44,88 @@ struct MultipathTests {
             if !isAsExpected { strays.append(answer) }
         }
         #expect(strays.isEmpty, sourceLocation: location)
-        for prefix in prefixes {
-            try host.expect(.host("\(prefix)1"), flags, reason, at: location)
-        }
     }
 
+    // MARK: By the addresses
+
+    /// What the library says about many addresses, those of both wires.
+    private func answers(_ host: TestNamespace) throws -> [String: Answer] {
+        var answers: [String: Answer] = [:]
+        for target in Self.bothFamilies.flatMap({ prefix in (1...40).map { "\(prefix)\($0)" } }) {
+            answers[target] = try host.ask(.host(target))
+        }
+        return answers
+    }
+
+    /// The addresses to which a connected UDP socket sends a large datagram that arrives at the end of a wire.
+    private func arrivals(_ host: TestNamespace, at end: String, of targets: [String]) throws -> Set<String> {
+        let script = """
+            bytes() { awk '$1 == "\(end):" { print $2 }' /proc/net/dev; }
+            for target in \(targets.joined(separator: " ")); do
+                before=$(bytes)
+                exec 3<>/dev/udp/$target/9 && head -c 1200 /dev/zero >&3
+                exec 3>&-
+                if [ $(($(bytes) - before)) -gt 1000 ]; then echo $target; fi
+            done
+            """
+        return Set(try host.run(["bash", "-c", script]).output.split(separator: "\n").map(String.init))
+    }
+
+    /// All packets of an address take one nexthop, also a dead one, and the flags had been those of the best.
+    @Test(.needs(.veth)) func `an address is as reachable as the nexthop of its packets`() throws {
+        let host = try host(policy: 0)
+        try host.ip(
+            "neigh add 203.0.113.254 lladdr 02:00:00:00:00:01 dev w1",
+            "neigh add 2001:db8:1::254 lladdr 02:00:00:00:00:01 dev w1")
+        try host.setFarEnd(of: "w0", up: false)
+        let answers = try answers(host)
+        for (target, answer) in answers {
+            #expect(answer.flagsAlone == answer.flags && answer.witness == "", "\(target): \(answer)")
+            let expected: (ReachabilityFlags, String) =
+                answer.interface == "w1" ? (.routed, "gateway") : (.none, "noCarrier")
+            #expect(answer.flags == expected.0 && answer.reason == expected.1, "\(target): \(answer)")
+        }
+        let reachable = Set(answers.filter { $0.value.flags == .routed }.keys)
+        for prefix in Self.bothFamilies {
+            #expect(Set(answers.filter { $0.key.hasPrefix(prefix) }.map(\.value.interface)) == ["w0", "w1"])
+        }
+        #expect(try arrivals(host, at: "w1-far", of: answers.keys.sorted()) == reachable)
+        try host.setFarEnd(of: "w1", up: false)
+        #expect(try self.answers(host).values.allSatisfy { $0.flags == .none && $0.reason == "noCarrier" })
+    }
+
+    @Test(.needs(.veth)) func `the default path leaves through each nexthop, and says that not all do`() throws
+    {
+        let host = try TestNamespace.twoWires()
+        try host.ip("route add default nexthop via 192.0.2.254 dev w0 nexthop via 203.0.113.254 dev w1")
+        try host.expect(.defaultPath, .routed, "gateway", through: "w0")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect(.defaultPath, .routed, "someConnections", through: "w1")
+    }
+
+    // MARK: By the ports
+
     @Test(.needs(.veth)) func `with two usable nexthops the answer always names the lower index`() throws {
-        let host = try host()
+        let host = try host(policy: 1)
         try expect(host, .routed, "gateway", through: "w0")
         #expect(try host.ask("198.51.100.1").gateway == "192.0.2.254")
         #expect(try host.ask("2001:db8:f::1").gateway == "2001:db8::254")
     }
 
-    @Test(.needs(.veth)) func `a nexthop without a carrier is ignored`() throws {
-        let host = try host()
+    @Test(.needs(.veth)) func `without the carrier of one nexthop some connections leave`() throws {
+        let host = try host(policy: 1)
         try host.setFarEnd(of: "w0", up: false)
-        try expect(host, .routed, "gateway", through: "w1")
+        try expect(host, .routed, "someConnections", through: "w1")
         try host.setFarEnd(of: "w1", up: false)
         try expect(host, .none, "noCarrier", through: "w0")
         try host.setFarEnd(of: "w1", up: true)
-        try expect(host, .routed, "gateway", through: "w1")
+        try expect(host, .routed, "someConnections", through: "w1")
         try host.setFarEnd(of: "w0", up: true)
         try expect(host, .routed, "gateway", through: "w0")
     }
 
     @Test(.needs(.veth)) func `dead nexthops are ignored, and with none left nothing is reachable`() throws {
-        let host = try host()
+        let host = try host(policy: 1)
         try host.ip("link set w0 down")
         try expect(host, .routed, "gateway", through: "w1")
         try host.ip("link set w1 down")
@@ -84,8 +145,9 @@ struct MultipathTests {
         #expect(answer.interface == "w1" && answer.source == "203.0.113.1", "\(answer)")
     }
 
-    @Test(.needs(.veth)) func `a bound socket uses only the nexthop of its interface`() throws {
-        let host = try host()
+    @Test(.needs(.veth), arguments: [0, 1])
+    func `a bound socket uses only the nexthop of its interface`(policy: Int) throws {
+        let host = try host(policy: policy)
         for target in ["198.51.100.1", "2001:db8:f::1"] {
             try host.expect(.host(target), .routed, "gateway", through: "w0", options: "interface=w0")
             try host.expect(.host(target), .routed, "gateway", through: "w1", options: "interface=w1")
@@ -98,9 +160,9 @@ struct MultipathTests {
     }
 
     @Test(.needs(.veth)) func `a dormant nexthop counts less than one that is up`() throws {
-        let host = try host()
+        let host = try host(policy: 1)
         try host.ip("link set w0 state dormant")
-        try expect(host, .routed, "gateway", through: "w1")
+        try expect(host, .routed, "someConnections", through: "w1")
         try host.ip("link set w1 state dormant")
         let waiting: ReachabilityFlags = [.routed, .connectionRequired]
         try expect(host, waiting, "dormant", through: "w0")

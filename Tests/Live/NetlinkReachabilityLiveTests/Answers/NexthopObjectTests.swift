@@ -35,18 +35,22 @@ struct NexthopObjectTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w1", gateway: "2001:db8:1::253")
     }
 
-    @Test(.needs(.veth, .nexthops), arguments: [true, false]) func `the lower index of a group is reported`(
+    @Test(.needs(.veth, .nexthops), arguments: [true, false]) func `the nexthop of the packets is reported`(
         compatible: Bool
     ) throws {
         let host = try host(compatible: compatible)
-        for number in 1...40 {
-            for target in ["198.51.101.\(number)", "2001:db8:e::\(number)"] {
-                let answer = try host.ask(.host(target))
-                #expect(answer.flags == .routed && answer.interface == "w0", "\(target): \(answer)")
+        for (prefix, gateways) in [
+            ("198.51.101.", ["w0": "192.0.2.254", "w1": "203.0.113.254"]),
+            ("2001:db8:e::", ["w0": "2001:db8::254", "w1": "2001:db8:1::254"]),
+        ] {
+            var taken: Set<String> = []
+            for number in 1...40 {
+                let answer = try host.ask(.host("\(prefix)\(number)"))
+                #expect(answer.flags == .routed && answer.gateway == gateways[answer.interface], "\(answer)")
+                taken.insert(answer.interface)
             }
+            #expect(taken == ["w0", "w1"])
         }
-        try host.expect("198.51.101.1", .routed, "gateway", gateway: "192.0.2.254")
-        try host.expect("2001:db8:e::1", .routed, "gateway", gateway: "2001:db8::254")
     }
 
     /// The kernel chooses by the hash of the packet, whatever interface the socket is bound to.
@@ -58,11 +62,12 @@ struct NexthopObjectTests {
         var taken: Set<String> = []
         for number in 1...40 {
             let target = "2001:db8:e::\(number)"
-            let words = try host.ip("-6 route get \(target) oif w1").split(separator: " ")
+            let words = try host.ip("-6 route get \(target) oif w1 ipproto udp").split(separator: " ")
             let device = try #require(words.firstIndex(of: "dev"))
-            taken.insert(String(words[device + 1]))
+            let name = String(words[device + 1])
+            taken.insert(name)
             let answer = try host.ask(.host(target), ["interface=w1"])
-            #expect(answer.flags == .routed && answer.interface == "w0", "\(target): \(answer)")
+            #expect(answer.flags == .routed && answer.interface == name, "\(target): \(answer)")
         }
         #expect(taken == ["w0", "w1"])
         try host.expect(

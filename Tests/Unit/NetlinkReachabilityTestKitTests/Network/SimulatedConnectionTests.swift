@@ -142,7 +142,10 @@ struct SimulatedConnectionTests {
             try host.setDormant("eth1", isDormant: true)
         }
         let status = try network.source.blockingValue(of: .status(of: connection))
-        #expect(status.description == "viable: through gateway 192.0.2.1 on eth0")
+        let waits = "eth1 has a carrier but waits for an external event (dormant)"
+        #expect(
+            status.description
+                == "viable: only some connections leave: through gateway 192.0.2.1 on eth0, but \(waits)")
     }
 
     @Test func `the description has the reason of the present path before the better one`() throws {

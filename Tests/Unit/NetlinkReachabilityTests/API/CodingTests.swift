@@ -216,7 +216,7 @@ struct CodingTests {
             .noAdmittedInterface,
             .nameNotFound,
             .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
-            .payloadNotCarried, .noPeer, .noEndpoint,
+            .payloadNotCarried, .noPeer, .noEndpoint, .someConnections,
         ]
         #expect(
             codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())

@@ -144,6 +144,40 @@ struct PacketTests {
         #expect(Self.walk(Self.packet(remote), answers).last == "from - through 2 3")
     }
 
+    // MARK: Several nexthops
+
+    private static let hash = "hash of nexthops of IPv4"
+    private static let fromOwn = "route to 198.51.100.7 from 192.0.2.2"
+
+    /// The flags had been those of the best nexthop, which none of the packets took.
+    @Test(
+        arguments: [
+            (.addresses, false, [hash, fromOwn, "interface 2", "from 192.0.2.2 through 2"]),
+            (.init(rawValue: 1), false, [hash, "interface 2, interface 3", "from - through 2 3"]),
+            (.init(rawValue: 1), true, [hash, fromOwn, "interface 2", "from 192.0.2.2 through 2"]),
+            // A recording does not hold it.
+            (nil, true, [hash, "interface 2, interface 3", "from - through 2 3"]),
+        ] as [(MultipathHashPolicy?, Bool, [String])])
+    func `which of several nexthops the packets to an address take`(
+        policy: MultipathHashPolicy?, hasPorts: Bool, next: [String]
+    ) {
+        var answers = ScriptedAnswers(policy: policy)
+        let entry = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)])
+        for source in [nil, Self.own] { answers.bySource[source] = .success(.taken(entry)) }
+        // The hash is of both addresses: it chooses again from the source that the first choice gives.
+        answers.choices = [
+            nil: .success(Self.answer(3, from: Self.own)),
+            Self.own: .success(Self.answer(2, from: Self.own)),
+        ]
+        var query = RouteQuery(destination: remote)
+        if hasPorts { (query.sourcePort, query.destinationPort) = (40_000, 443) }
+        let walk = Self.walk(Packet(.address(remote), .flags, query), answers)
+        #expect(walk == ["route to 198.51.100.7"] + next)
+        // The default path stands for many addresses.
+        let path = Packet(Candidate(destination: remote, isDefaultPath: true), .flags, query)
+        #expect(Self.walk(path, answers).last == "from - through 2 3")
+    }
+
     // MARK: Encapsulation
 
     @Test(

@@ -35,7 +35,7 @@ struct RulesMultipathTests {
         let judgements = Self.permutations(Self.nexthops).map { judge(.route(.nexthops($0)), Self.all) }
         #expect(judgements.count == 720)
         #expect(Set(judgements.map(\.flags)) == [direct])
-        #expect(Set(judgements.map(\.reason)) == [ReachabilityReason(.onLink, "eth0")])
+        #expect(Set(judgements.map(\.kind)) == [.someConnections])
         #expect(Set(judgements.map(\.nexthop)) == [Nexthop(interfaceIndex: 2)])
     }
 
@@ -47,6 +47,21 @@ struct RulesMultipathTests {
             #expect(judgements[0].reason == judgements[1].reason)
             #expect(judgements[0].nexthop == judgements[1].nexthop)
         }
+    }
+
+    /// The reason had been that of the best nexthop alone.
+    @Test(
+        arguments: [
+            ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)], .onLink),
+            ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3, flags: .linkDown)], .someConnections),
+            // The kernel does not choose it.
+            ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3, flags: .dead)], .onLink),
+            ([Nexthop(interfaceIndex: 3, flags: .linkDown)], .noCarrier),
+        ] as [([Nexthop], ReachabilityReason.Kind)])
+    func `the reason says where only some connections leave`(
+        nexthops: [Nexthop], kind: ReachabilityReason.Kind
+    ) {
+        #expect(judge(.route(.nexthops(nexthops)), [.eth0, .eth1]).kind == kind)
     }
 
     @Test func `a usable nexthop outranks one that has to connect, and that one a dead one`() {

@@ -9,6 +9,10 @@ import RoutingModel
 struct ScriptedAnswers: RoutingSource {
     /// The answers about a packet, for the entry of the tables and for the packet, by its source.
     var bySource: [IPAddress?: RoutingResult] = [:]
+    /// The nexthops that the kernel chooses for a packet, by its source, where they are not those of the entry.
+    var choices: [IPAddress?: RoutingResult] = [:]
+    /// How it chooses them.
+    var policy: MultipathHashPolicy?
     /// The answers about packets to a destination, which come before the others.
     var byDestination: [IPAddress: RoutingResult] = [:]
     /// The source addresses that the kernel can select.
@@ -28,8 +32,9 @@ struct ScriptedAnswers: RoutingSource {
 
     func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
         lookups.answer(from: first) { (query) throws(ReachabilityError) in
-            try (byDestination[query.destination] ?? bySource[query.source] ?? .success(.rejected(.noRoute)))
-                .get()
+            if query.selectsNexthop, let choice = choices[query.source] { return try choice.get() }
+            let answer = byDestination[query.destination] ?? bySource[query.source]
+            return try (answer ?? .success(.rejected(.noRoute))).get()
         }
         return []
     }
@@ -38,6 +43,7 @@ struct ScriptedAnswers: RoutingSource {
         interfaces.first { $0.index == index }.map { InterfaceFacts(link: $0) }
     }
 
+    func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? { policy }
     func links() -> [Link] { interfaces }
     func rules() -> [Rule] { [] }
     func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { sources }

@@ -22,10 +22,10 @@ struct RouteAnswerPacketTests {
     private func gateways(_ answer: RouteAnswer) -> [IPAddress?] { answer.nexthops.map(\.gateway) }
 
     @Test func `the packet's gateway replaces that of its nexthop, whose state stays`() {
-        let own = entry(Self.one).taken(by: packet(2, nil), of: Self.query, isConnected: false)
+        let own = entry(Self.one).taken(by: packet(2, nil), of: Self.query, takesOne: false)
         #expect(own.nexthops == [Nexthop(interfaceIndex: 2, weight: 3, flags: .linkDown)])
         let redirected = IPAddress(192, 0, 2, 9)
-        let other = entry(Self.one).taken(by: packet(2, redirected), of: Self.query, isConnected: false)
+        let other = entry(Self.one).taken(by: packet(2, redirected), of: Self.query, takesOne: false)
         #expect(gateways(other) == [redirected])
         #expect(other.match?.source == IPAddress(192, 0, 2, 2))
     }
@@ -34,28 +34,28 @@ struct RouteAnswerPacketTests {
     @Test func `a packet that is redirected to its destination has no gateway`() {
         let target = Self.query.destination
         let chosen = packet(2, target)
-        #expect(gateways(entry(Self.one).taken(by: chosen, of: Self.query, isConnected: false)) == [nil])
-        let several = entry(Self.one, Self.two).taken(by: chosen, of: Self.query, isConnected: false)
+        #expect(gateways(entry(Self.one).taken(by: chosen, of: Self.query, takesOne: false)) == [nil])
+        let several = entry(Self.one, Self.two).taken(by: chosen, of: Self.query, takesOne: false)
         #expect(gateways(several) == [nil, Self.two.gateway])
         // A route has the gateway that it was given.
         let own = entry(Nexthop(interfaceIndex: 2, gateway: target))
-        #expect(gateways(own.taken(by: chosen, of: Self.query, isConnected: false)) == [target])
+        #expect(gateways(own.taken(by: chosen, of: Self.query, takesOne: false)) == [target])
     }
 
     @Test func `the table's entry stays as it is`() {
-        let answer = entry(Self.one).taken(by: packet(2, nil), of: Self.query, isConnected: false)
+        let answer = entry(Self.one).taken(by: packet(2, nil), of: Self.query, takesOne: false)
         #expect(answer.entry?.nexthops == [Self.one])
     }
 
     @Test func `of several nexthops the others stay`() {
-        let answer = entry(Self.one, Self.two).taken(by: packet(3, nil), of: Self.query, isConnected: false)
+        let answer = entry(Self.one, Self.two).taken(by: packet(3, nil), of: Self.query, takesOne: false)
         #expect(gateways(answer) == [Self.one.gateway, nil])
     }
 
     @Test func `a connected socket has the nexthop that the kernel chose`() {
         let chosen = packet(3, Self.two.gateway)
         #expect(
-            entry(Self.one, Self.two).taken(by: chosen, of: Self.query, isConnected: true).nexthops == [
+            entry(Self.one, Self.two).taken(by: chosen, of: Self.query, takesOne: true).nexthops == [
                 Self.two
             ])
     }
@@ -67,18 +67,18 @@ struct RouteAnswerPacketTests {
                 encapsulation: Encapsulation(.ip, to: IPAddress(203, 0, 113, last)))
         }
         let chosen = RouteAnswer.taken(RouteMatch(.unicast, nexthops[1]))
-        let answer = entry(nexthops[0], nexthops[1]).taken(by: chosen, of: Self.query, isConnected: true)
+        let answer = entry(nexthops[0], nexthops[1]).taken(by: chosen, of: Self.query, takesOne: true)
         #expect(answer.nexthops == [nexthops[1]])
     }
 
     @Test func `a choice through an interface that the entry does not use is another packet's`() {
-        let answer = entry(Self.one).taken(by: packet(9, nil), of: Self.query, isConnected: false)
+        let answer = entry(Self.one).taken(by: packet(9, nil), of: Self.query, takesOne: false)
         #expect(answer.nexthops == [Self.one])
     }
 
     @Test func `an address of this host keeps the interface of its entry`() {
         let entry = entry(Nexthop(interfaceIndex: 2), type: .local)
-        let answer = entry.taken(by: packet(1, nil, type: .local), of: Self.query, isConnected: false)
+        let answer = entry.taken(by: packet(1, nil, type: .local), of: Self.query, takesOne: false)
         #expect(answer.nexthops.map(\.interfaceIndex) == [2])
     }
 
@@ -86,16 +86,16 @@ struct RouteAnswerPacketTests {
     @Test func `a rejection of the packet does not count against a strict entry`() {
         var query = Self.query
         query.isStrict = true
-        let answer = entry(Self.one).taken(by: .rejected(.noRoute), of: query, isConnected: false)
+        let answer = entry(Self.one).taken(by: .rejected(.noRoute), of: query, takesOne: false)
         #expect(answer == entry(Self.one))
     }
 
     @Test func `a rejection of either counts, that of the entry first`() {
         let rejected = RouteAnswer.rejected(.noRoute)
-        #expect(rejected.taken(by: packet(2, nil), of: Self.query, isConnected: false) == rejected)
-        #expect(entry(Self.one).taken(by: rejected, of: Self.query, isConnected: false) == rejected)
+        #expect(rejected.taken(by: packet(2, nil), of: Self.query, takesOne: false) == rejected)
+        #expect(entry(Self.one).taken(by: rejected, of: Self.query, takesOne: false) == rejected)
         let prohibited = RouteAnswer.rejected(.prohibited)
-        #expect(prohibited.taken(by: rejected, of: Self.query, isConnected: false) == prohibited)
+        #expect(prohibited.taken(by: rejected, of: Self.query, takesOne: false) == prohibited)
     }
 
     @Test(arguments: [RouteRejection.noRoute, .unreachable])
@@ -103,10 +103,10 @@ struct RouteAnswerPacketTests {
         let rejected = RouteAnswer.rejected(rejection)
         var query = RouteQuery(destination: IPAddress(239, 1, 2, 3))
         let group = packet(2, nil, type: .multicast)
-        #expect(rejected.taken(by: group, of: query, isConnected: false) == rejected)
+        #expect(rejected.taken(by: group, of: query, takesOne: false) == rejected)
         query.outputInterface = 2
-        #expect(rejected.taken(by: group, of: query, isConnected: false) == group)
+        #expect(rejected.taken(by: group, of: query, takesOne: false) == group)
         let prohibited = RouteAnswer.rejected(.prohibited)
-        #expect(prohibited.taken(by: group, of: query, isConnected: false) == prohibited)
+        #expect(prohibited.taken(by: group, of: query, takesOne: false) == prohibited)
     }
 }
