@@ -56,6 +56,8 @@ package struct Evaluation: Hashable, Sendable {
         package var all: [Evaluation] = []
         /// What became of the packet that the route puts around this one.
         var outerReason: ReachabilityReason?
+        /// The rule or route that refuses the packet, in words; empty for none.
+        var refusal = ""
         /// Why one nexthop lets packets leave, and another one does not, where only some connections leave.
         var nexthopReasons: [ReachabilityReason] = []
         /// The address that would be the source but for duplicate address detection, in words; empty for none.
@@ -152,6 +154,9 @@ package struct Evaluation: Hashable, Sendable {
             return ReachabilityReason(kind, candidate?.destination.family.description ?? "")
         case .noRouteOutOfInterface:
             return ReachabilityReason(kind, boundInterface ?? interface)
+        case .unreachable, .prohibited, .blackhole, .refusedByRule:
+            let verb = answer?.rejection?.verb ?? ""
+            return ReachabilityReason(kind, basis.value.refusal, other: kind == .refusedByRule ? verb : "")
         case .noSourceAddress:
             return ReachabilityReason(
                 kind, boundInterface ?? candidate?.destination.zone?.description ?? "",
@@ -200,6 +205,23 @@ extension Evaluation {
         let pending = basis.value.pendingSource
         let words = source.isLoopback ? "only the loopback address" : "only link-local"
         return pending.isEmpty ? words : "\(words), and \(pending)"
+    }
+}
+
+extension RouteAnswer {
+    fileprivate var rejection: RouteRejection? {
+        if case .rejected(let rejection) = self { rejection } else { nil }
+    }
+}
+
+extension RouteRejection {
+    /// What a rule or route that refuses with this errno does, in words.
+    fileprivate var verb: String {
+        switch self {
+        case .prohibited: "prohibits it"
+        case .blackhole: "drops it (blackhole)"
+        default: "says unreachable"
+        }
     }
 }
 

@@ -74,6 +74,10 @@ final class KnownHost {
     var links = KnownFacts<Whole, [Link]>()
     /// The policy rules of both families.
     var rules = KnownFacts<Whole, [Rule]>()
+    /// The routes that send nothing, by an address that they have.
+    var refusingRoutes = KnownFacts<IPAddress, [Route]>()
+    /// The user of a query without one; `nil` where it is not known.
+    var askingUser = KnownFacts<Whole, UInt32?>()
     /// The remote addresses of connected sockets; none where they are not known.
     var connectedPeers = KnownFacts<Whole, [IPAddress]>()
     /// The name servers; `nil` if none are known.
@@ -128,6 +132,7 @@ final class KnownHost {
     var missing: [String] {
         [
             addresses.missing("addresses"), links.missing("interfaces"), rules.missing("rules"),
+            refusingRoutes.missing("refusing routes for"), askingUser.missing("user"),
             connectedPeers.missing("peers of sockets"), nameservers.missing("name servers"),
             answers.missing("answers"), hardwareAddresses.missing("neighbours"),
             ssids.missing("SSID of interface"),
@@ -146,6 +151,11 @@ final class KnownHost {
         note(addresses.ask { (_) throws(ReachabilityError) in try routing.addresses() })
         note(links.ask { (_) throws(ReachabilityError) in try routing.links() })
         note(rules.ask { (_) throws(ReachabilityError) in try routing.rules() })
+        note(
+            refusingRoutes.ask { (destination) throws(ReachabilityError) in
+                try routing.refusingRoutes(for: destination)
+            })
+        note(askingUser.ask { _ in routing.askingUser })
         note(connectedPeers.ask { _ in routing.connectedPeers() })
         note(nameservers.ask { _ in facts.nameservers() })
         note(

@@ -8,6 +8,10 @@ extension Packet {
     func judge(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Judgement {
         switch route.outcome {
         case .unreachable(let reason): return Judgement([], reason.kind)
+        case .answered(.rejected(let rejection)):
+            var judgement = ReachabilityRules.judge(.rejected(rejection), of: candidate, route.query) { _ in nil }
+            if case .rule? = try refusal(judgement, route, &known) { judgement.kind = .refusedByRule }
+            return judgement
         case .answered(let answer):
             if answer.isEncapsulated { return try judgeEncapsulated(answer, route, &known) }
             guard known.interfaces.haveTunnels else {
@@ -120,12 +124,30 @@ extension Packet {
             sourceAddress: judgement.flags.isEmpty ? nil : answer.sourceAddress(of: route.query),
             all: all,
             outerReason: try outerReason(of: judgement, route, packets, &known),
+            refusal: try refusal(judgement, route, &known)?.words ?? "",
             nexthopReasons: try nexthopReasons(of: judgement, answer, route, &known),
             pendingSource: try pendingSource(of: judgement, route.query, &known),
             packets: packets,
             localInterface: route.localInterface
         )
         return Evaluation(judgement, try facts(of: judgement, &known), basis)
+    }
+
+    /// The rule or route that refuses the packet; `nil` where none does, and for flags alone.
+    ///
+    /// The kernel takes the destination of a bound IPv4 packet to be on the link where it is refused.
+    private func refusal(
+        _ judgement: Judgement,
+        _ route: PacketRoute,
+        _ known: inout Known
+    ) throws(Interruption) -> Refusal? {
+        let kinds: [ReachabilityReason.Kind] = [
+            .noRoute, .noDefaultRoute, .unreachable, .prohibited, .blackhole, .refusedByRule,
+        ]
+        guard detail != .flags, kinds.contains(judgement.kind), route.query.outputInterface == 0,
+            case .answered(.rejected(let rejection)) = route.outcome
+        else { return nil }
+        return try known.refusal(of: route.query, rejection)
     }
 
     /// See ``Evaluation/Basis/nexthopReasons``.

@@ -23,6 +23,32 @@ extension KernelRouting {
         }
     }
 
+    /// Returns the routes of types that send nothing whose prefix has an address.
+    ///
+    /// The kernel sends those of one type alone (Linux 4.20 and later); an older one sends all routes.
+    package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
+        try withSocket { (socket) throws(ReachabilityError) in
+            var routes: [Route] = []
+            for type in RouteType.refusing {
+                var body = rtmsg()
+                body.rtm_family = destination.family.rawValue
+                body.rtm_type = type.rawValue
+                let request = Request(RTM_GETROUTE, isDump: true, body)
+                routes += try socket.list(request, "list the routes that send nothing", from: []) {
+                    (found: inout [Route], message) in
+                    guard case .route(let route, _)? = message.change, route.type == type,
+                        route.destination.contains(destination)
+                    else { return }
+                    found.append(route)
+                }
+            }
+            return routes
+        }
+    }
+
+    /// The real user of this process, which a query without a user is of.
+    package var askingUser: UInt32? { getuid() }
+
     /// Returns the ends that the forwarding table of a vxlan has.
     package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
         var body = ndmsg()

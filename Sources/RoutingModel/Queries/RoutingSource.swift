@@ -52,6 +52,15 @@ package protocol RoutingSource: Sendable {
     /// Returns how the kernel chooses one of several nexthops; `nil` where that is not known, and by default.
     func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy?
 
+    // MARK: What the reason of a refusal needs
+
+    /// Lists the routes of types that send nothing, and those of type throw, whose prefix has an address; empty where
+    /// they are not known, and by default.
+    func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route]
+
+    /// The user of a query without one; `nil` where it is not known, and by default.
+    var askingUser: UInt32? { get }
+
     // MARK: What sockets with an address or an interface need
 
     /// Returns the source addresses that a socket without one can get for a query.
@@ -98,6 +107,12 @@ package protocol RoutingSource: Sendable {
 }
 
 extension RoutingSource {
+    package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
+        []
+    }
+
+    package var askingUser: UInt32? { nil }
+
     package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
         nil
     }
@@ -187,6 +202,12 @@ extension ForwardingSource {
     package func connectedPeers() -> [IPAddress] {
         (try? base.connectedPeers()) ?? []
     }
+
+    package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
+        try base.refusingRoutes(for: destination)
+    }
+
+    package var askingUser: UInt32? { (try? base)?.askingUser }
 
     package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
         (try? base)?.multipathHashPolicy(family)

@@ -193,6 +193,11 @@ package struct RouteType: RawRepresentable, Hashable, Sendable {
     package static let `throw` = RouteType(rawValue: 9)
 }
 
+extension RouteType {
+    /// The types of routes that send nothing.
+    package static let refusing: [RouteType] = [.blackhole, .unreachable, .prohibit, .throw]
+}
+
 extension RouteType: CustomStringConvertible {
     /// The name that `ip route` uses.
     @usableFromInline package var description: String {

@@ -50,7 +50,7 @@ extension SnapshotLookup {
 
     fileprivate mutating func matches(_ rule: Rule) throws(ReachabilityError) -> Bool {
         let isSelected =
-            matchesInterfaces(rule) && matchesFlow(rule) && matchesAddresses(rule) && matchesUser(rule)
+            matchesInterfaces(rule) && rule.matchesFlow(of: query) && matchesAddresses(rule) && matchesUser(rule)
         if isSelected, asksForSource(rule) {
             throw Self.undecided("rule \(rule.priority) selects by the source that its route would give")
         }
@@ -72,20 +72,6 @@ extension SnapshotLookup {
             return snapshot.isKernel(before: 5, 18) || ask(.vrfOutput)
         }
         return outputInterface != 0 && snapshot.links[outputInterface]?.isNamed(name) == true
-    }
-
-    /// Compares the mark, the type of service, the protocol and the ports.
-    ///
-    /// Without a protocol the packet is a UDP packet. An unspecified port is 0, which no rule matches. No packet
-    /// that this host sends has a tunnel key.
-    private func matchesFlow(_ rule: Rule) -> Bool {
-        if let mark = rule.mark, !mark.matches(query.mark) { return false }
-        if rule.tos != 0, rule.tos != query.comparedTypeOfService { return false }
-        if let dscp = rule.dscp, !dscp.matches(query.typeOfService >> 2) { return false }
-        if let number = rule.ipProtocol, number != query.ipProtocol ?? RouteQuery.udp { return false }
-        if let ports = rule.sourcePorts, !ports.contains(query.sourcePort ?? 0) { return false }
-        if let ports = rule.destinationPorts, !ports.contains(query.destinationPort ?? 0) { return false }
-        return rule.tunnelID == nil
     }
 
     /// Without a source IPv4 compares 0.0.0.0, and IPv6 takes no rule that has one.
@@ -141,18 +127,6 @@ extension SnapshotLookup {
                 "rule \(rule.priority) suppresses one nexthop of a route and the kernel chooses by hash")
         }
         return groups.first == group
-    }
-}
-
-extension RouteQuery {
-    /// IPPROTO_UDP.
-    static let udp: UInt8 = 17
-
-    /// The bits of the type of service that rules and IPv4 routes compare.
-    ///
-    /// IPv4 ignores the upper three bits (IPTOS_RT_MASK), both families ignore the two of ECN.
-    var comparedTypeOfService: UInt8 {
-        typeOfService & (destination.family == .v4 ? 0x1c : 0xfc)
     }
 }
 

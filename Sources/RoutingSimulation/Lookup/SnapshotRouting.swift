@@ -47,6 +47,19 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
+    package func refusingRoutes(for destination: IPAddress) -> [Route] {
+        var tables: Set<UInt32> = []
+        for rule in snapshot.rules(destination.family) {
+            if case .lookup(let table) = rule.action { tables.insert(table == 0 ? Route.mainTable : table) }
+        }
+        let prefixes = (0...destination.family.bitWidth).compactMap { IPPrefix(destination, length: $0) }
+        return tables.sorted().flatMap { table in
+            prefixes.flatMap { snapshot.routes(to: $0, table: table) }
+        }.filter { RouteType.refusing.contains($0.type) }
+    }
+
+    package var askingUser: UInt32? { snapshot.askingUser }
+
     /// The entry with the nexthops that a packet can take: several, where the kernel chooses one of them.
     ///
     /// A snapshot does not contain the hash by which it does. The source is that of the query or of the entry, else the

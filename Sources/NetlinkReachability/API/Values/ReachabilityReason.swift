@@ -21,7 +21,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         // Packets can leave after a connection is made.
         case dormant, notDialled, tunnelWaits
         // The kernel answers that packets cannot leave.
-        case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole
+        case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole, refusedByRule
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
         // There is a route, but its interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops
@@ -76,9 +76,10 @@ extension ReachabilityReason: CustomStringConvertible {
         case .noRoute: "no route"
         case .noRouteOutOfInterface: "no route out of \(name)"
         case .noDefaultRoute: "no default route"
-        case .unreachable: "a route or rule says unreachable"
-        case .prohibited: "a route or rule prohibits it"
-        case .blackhole: "a route or rule drops it (blackhole)"
+        case .unreachable: "\(refuser) says unreachable"
+        case .prohibited: "\(refuser) prohibits it"
+        case .blackhole: "\(refuser) drops it (blackhole)"
+        case .refusedByRule: "the rule \(name) \(other)"
         case .noFamily: "this kernel does not support \(name)"
         case .noSourceAddress:
             "no IPv6 address of this host can be the source\(name.isEmpty ? "" : " on \(name)")\(other.isEmpty ? "" : ": \(other)")"
@@ -108,6 +109,11 @@ extension ReachabilityReason: CustomStringConvertible {
         case .nameTimedOut: "the name \(name) was not resolved in time"
         }
     }
+}
+
+extension ReachabilityReason {
+    /// The route that refuses a packet, in words.
+    private var refuser: String { name.isEmpty ? "a route or rule" : "the route \(name)" }
 }
 
 extension ReachabilityReason {
@@ -180,18 +186,20 @@ extension ReachabilityReason.Code {
 // MARK: - Packets cannot leave
 
 extension ReachabilityReason.Code {
-    /// The kernel has no route.
+    /// The kernel has no route, and no route or rule refuses the packet.
     public static let noRoute = Self(.noRoute)
     /// The kernel has no route through the interface that the query is bound to.
     public static let noRouteOutOfInterface = Self(.noRouteOutOfInterface)
     /// The kernel has no default route.
     public static let noDefaultRoute = Self(.noDefaultRoute)
-    /// A route or a policy rule has the type `unreachable`, or a route leads out of the loopback interface.
+    /// A route has the type `unreachable`, or leads out of the loopback interface.
     public static let unreachable = Self(.unreachable)
-    /// A route or a policy rule has the type `prohibit`.
+    /// A route has the type `prohibit`; or a policy rule, where the rules cannot be listed.
     public static let prohibited = Self(.prohibited)
-    /// A route or a policy rule has the type `blackhole`.
+    /// A route has the type `blackhole`; or a policy rule, where the rules cannot be listed.
     public static let blackhole = Self(.blackhole)
+    /// A policy rule has the type `unreachable`, `prohibit` or `blackhole`.
+    public static let refusedByRule = Self(.refusedByRule)
     /// The kernel does not support the address family.
     public static let noFamily = Self(.noFamily)
     /// No IPv6 address of this host, or of the outgoing interface, can be the source.

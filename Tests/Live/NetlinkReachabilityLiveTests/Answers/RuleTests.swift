@@ -32,7 +32,7 @@ struct RuleTests {
         try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
         for _ in 0..<2 {
             try host.ip("rule add from 192.0.2.0/24 pref 100 prohibit")
-            try host.expect("192.0.2.9", .none, "prohibited")
+            try host.expect("192.0.2.9", .none, "refusedByRule")
             try host.ip("rule del pref 100")
             try host.expect("192.0.2.9", .direct, "onLink", through: "w0")
         }
