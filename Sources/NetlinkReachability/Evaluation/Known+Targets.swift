@@ -42,8 +42,8 @@ extension Known {
     ) throws(Interruption) -> Evaluation {
         if let packet = onlyPacket(of: target, options, detail) {
             guard detail == .full else { return try evaluation(of: packet) }
-            // A report asks what a socket gets, too.
-            if packet.interface == nil {
+            // A report asks what a socket gets, too, unless there may be nothing to send.
+            if packet.interface == nil, packet.local == nil, !packet.candidate.destination.needsZone {
                 _ = host.connections.find(packet.query.ofConnect(from: packet.local))
             }
             let alone = try evaluation(of: packet)
@@ -278,7 +278,7 @@ extension ReachabilityReport {
         self.init(
             target: target,
             flags: evaluation.flags,
-            reason: evaluation.reason,
+            reason: connectResult?.refusal(beside: evaluation.flags) ?? evaluation.reason,
             // The address that stands for the default path is not the caller's.
             address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
             route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) },

@@ -193,8 +193,10 @@ struct KnownInterfaces {
     /// Facts by the index of the interface; about the same one, those that came with the answers, the newest first, and
     /// then those that were asked for since.
     private var readings: [InterfaceReading] = []
-    /// Interfaces that do not exist, and the errors of those that were asked for in vain.
-    private var others: [UInt32: ReachabilityError?] = [:]
+    /// Interfaces that do not exist.
+    private var absent: Set<UInt32> = []
+    /// The errors of those that were asked for in vain: less detail can be known.
+    private var failures: [(index: UInt32, detail: QueryDetail, error: ReachabilityError)] = []
     private var unknown: [(index: UInt32, detail: QueryDetail)] = []
     /// Whether one of the interfaces is a tunnel.
     private(set) var haveTunnels = false
@@ -221,10 +223,9 @@ struct KnownInterfaces {
         of index: UInt32,
         _ detail: QueryDetail
     ) throws(Interruption) {
-        switch others[index] {
-        case .some(nil): return
-        case .some(let error?): throw .failed(error)
-        case nil: break
+        if absent.contains(index) { return }
+        if let failure = failures.first(where: { $0.index == index && $0.detail == detail }) {
+            throw .failed(failure.error)
         }
         if !unknown.contains(where: { $0 == (index, detail) }) { unknown.append((index, detail)) }
         throw .missing
@@ -260,14 +261,14 @@ struct KnownInterfaces {
         for (index, detail) in unknown where place(of: index, detail) == nil {
             do throws(ReachabilityError) {
                 guard let found = try routing.facts(aboutInterface: index, detail: detail) else {
-                    others[index] = .some(nil)
+                    absent.insert(index)
                     continue
                 }
                 let place = readings.partitioningIndex { $0.facts.index > index }
                 readings.insert(InterfaceReading(found, detail), at: place)
                 note(found)
             } catch {
-                others[index] = .some(error)
+                failures.append((index, detail, error))
             }
         }
         unknown = []
@@ -281,8 +282,8 @@ struct KnownInterfaces {
     /// What is missing, in words.
     var missing: [String] { Set(unknown.map(\.index)).sorted().map { "interface \($0)" } }
 
-    /// Forgets which interfaces do not exist.
+    /// Forgets which interfaces do not exist, and which were asked for in vain.
     mutating func forgetAbsent() {
-        others = [:]
+        (absent, failures) = ([], [])
     }
 }

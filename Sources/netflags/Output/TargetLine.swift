@@ -25,7 +25,10 @@ struct TargetLine {
 
     /// The exit status that this result alone gives to `check`.
     var exitStatus: ExitStatus {
-        mistake == nil ? ExitStatus(isReachable: outcome?.report?.isReachable) : .undetermined
+        if mistake != nil { return .undetermined }
+        // The flags are those of the route.
+        if outcome?.report?.reason.code == .socketRefused { return .unreachable }
+        return ExitStatus(isReachable: outcome?.report?.isReachable)
     }
 
     /// What is said on standard error about a result that a mistyped name can have; `nil` for others.

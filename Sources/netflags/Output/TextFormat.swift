@@ -74,7 +74,7 @@ struct TextFormat: LineFormat {
         let evidence = explains ? nil : line.evidence
         table.add(report.reason.description + (evidence.map { "; \($0)" } ?? ""))
         // Why packets cannot leave is whole; otherwise the reason says again what the columns before it do.
-        table.endRow(isWhole: !report.flags.isNetworkReachable || evidence != nil) {
+        table.endRow(isWhole: line.exitStatus == .unreachable || evidence != nil) {
             if explains { TextExplanation.write(report, line, to: &$0) }
         }
     }
@@ -99,6 +99,7 @@ enum TextExplanation {
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
         if let result = report.connectResult { line("socket", result.description, to: &buffer) }
         if let evidence = target.evidence { line("evidence", evidence.description, to: &buffer) }
+        if report.isReachable { line("note", "not looked at: firewall", to: &buffer) }
     }
 
     private static func write(_ finding: ReachabilityReport.Finding, to buffer: inout ByteBuffer) {

@@ -15,7 +15,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
     package enum Kind: String, CaseIterable, Sendable, Codable {
         // Packets can leave.
         case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway, encapsulated
-        case someConnections
+        case someConnections, socketRefused
         // Packets can leave, and it is unknown whether answers arrive.
         case unknownReturnPath
         // Packets can leave after a connection is made.
@@ -68,6 +68,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .gateway: "through gateway \(other) on \(name)"
         case .encapsulated: "inside other packets (\(other)) on \(name)"
         case .someConnections: "only some connections leave: \(name), but \(other)"
+        case .socketRefused: "a socket is refused with \(name), although there is a route"
         case .outerUnreachable: "the packets around it (\(name)) cannot leave: \(other)"
         case .unknownReturnPath: "leaves through \(name), but answers may not arrive: \(other)"
         case .dormant: "\(name) has a carrier but waits for an external event (dormant)"
@@ -168,6 +169,11 @@ extension ReachabilityReason.Code {
     /// For the default path, which stands for many addresses; and for an address where the hash is not of the
     /// addresses alone (`fib_multipath_hash_policy`), or not known, as in a recording.
     public static let someConnections = Self(.someConnections)
+    /// There is a route, and connect(2) refuses a socket: an IPsec policy, a BPF program of the cgroup or a security
+    /// module.
+    ///
+    /// Of full reports alone, whose flags stay those of the route.
+    public static let socketRefused = Self(.socketRefused)
     /// The packets leave through one interface, and the interface that has the local address is down.
     ///
     /// The kernel takes answers on any interface, so they arrive if the network sends them to the other one. An

@@ -32,7 +32,8 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     /// What connect(2) gives a UDP socket with the options of the query on this host, which is a fact beside the
     /// flags.
     ///
-    /// The flags are what the routes say. An IPsec policy with the action `block`, or a BPF program that the cgroup of
+    /// The flags are what the routes say, and ``ReachabilityReport/reason`` is `socketRefused` if something else
+    /// refuses the socket. An IPsec policy with the action `block`, or a BPF program that the cgroup of
     /// this process has for connect(2), can refuse a destination that has a route. The socket connects to
     /// ``ReachabilityReport/address``, or to an address of the default path, and sends nothing. An IPsec policy that
     /// makes its connection for the first packet makes it for connect(2) too.
@@ -154,6 +155,18 @@ extension ReachabilityReport.ConnectResult: CustomStringConvertible {
         case EADDRNOTAVAIL: "EADDRNOTAVAIL: no address of this host can be the source"
         default: nil
         }
+    }
+
+    /// The reason if something else than the route refuses the socket; `nil` where nothing does.
+    ///
+    /// - Parameter flags: What the route says.
+    func refusal(beside flags: ReachabilityFlags) -> ReachabilityReason? {
+        guard case .refused(let number) = self, flags.contains(.reachable),
+            // The routes can change between the answers.
+            ![ENETUNREACH, EHOSTUNREACH, EINVAL, EADDRNOTAVAIL, EAFNOSUPPORT].contains(number)
+        else { return nil }
+        let name = Self.cause(of: number)?.prefix { $0 != ":" }
+        return ReachabilityReason(.socketRefused, name.map(String.init) ?? "errno \(number)")
     }
 
     init(_ outcome: ConnectOutcome) {
