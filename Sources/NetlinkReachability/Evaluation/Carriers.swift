@@ -35,7 +35,10 @@ struct CarrierKey: Hashable {
         }
     }
 
-    /// The most tunnels in each other that are followed; the kernel sends through eight.
+    /// The most tunnels in each other that the kernel sends through (`IP_TUNNEL_RECURSION_LIMIT`); measured with Linux
+    /// 6.18.
+    static let sendLimit = 3
+    /// The most tunnels in each other that are followed.
     static let depthLimit = 16
     /// The most nexthops of a route that are followed into tunnels.
     static let nexthopLimit = 64
@@ -68,6 +71,17 @@ struct Carrier {
     let packet: Packet
     let route: PacketRoute
     let evaluation: Evaluation
+    /// The number of tunnels in each other, with that of the packets: WireGuard ends a count, because a thread of its
+    /// own sends its packets.
+    let depth: Int
+
+    /// Whether the kernel drops the packets ("Dead loop on virtual device").
+    var isTooDeep: Bool { depth > CarrierKey.sendLimit }
+
+    /// What became of the packets, in words.
+    var reason: ReachabilityReason {
+        isTooDeep ? ReachabilityReason(.tunnelsTooDeep, "\(CarrierKey.sendLimit)") : evaluation.reason
+    }
 }
 
 // MARK: - Exact carriers
@@ -90,6 +104,7 @@ extension Known {
         case .evaluated(let outer) where outer.evaluation.rank < 2:
             let dials = outer.evaluation.flags.contains(.connectionOnTraffic)
             return facts.traits.union(dials ? .isCarriedOnTraffic : .isNotCarried)
+        case .evaluated(let outer) where outer.isTooDeep: return facts.traits.union(.isNotCarried)
         case .failed(let error): throw .failed(error)
         case .evaluated, .unknown: return facts.traits
         case nil:
@@ -239,14 +254,21 @@ extension Known {
     private mutating func evaluateOuter(_ packet: Packet) throws(Interruption) -> Carrier {
         let route = try packet.route(&self)
         var judgement = try packet.judge(route, &self)
-        if judgement.kind == .tunnelWaits, let nexthop = judgement.nexthop,
-            let link = try interfaces.facts(aboutInterface: nexthop.interfaceIndex, packet.detail)?.link,
-            case .underEvaluation? = try carrier(of: link, packet.deciding(judgement, route))
+        var depth = 1
+        if let nexthop = judgement.nexthop,
+            let facts = try interfaces.facts(aboutInterface: nexthop.interfaceIndex, packet.detail),
+            facts.traits.contains(.isTunnel)
         {
-            (judgement.flags, judgement.kind) = ([], .tunnelLoops)
+            switch try carrier(of: facts.link, packet.deciding(judgement, route)) {
+            case .underEvaluation? where judgement.kind == .tunnelWaits:
+                (judgement.flags, judgement.kind) = ([], .tunnelLoops)
+            case .evaluated(let below)? where facts.link.kind != "wireguard": depth += below.depth
+            default: break
+            }
         }
         return Carrier(
-            packet: packet, route: route, evaluation: try packet.evaluation(route, judgement, &self))
+            packet: packet, route: route, evaluation: try packet.evaluation(route, judgement, &self),
+            depth: depth)
     }
 
     /// Why the outer packets of a tunnel cannot leave now: if the tunnel around it waits too, what that waits for.
@@ -262,7 +284,6 @@ extension Known {
             guard let lower = try boundCarrier(of: facts.link, packets.detail) else { return nil }
             return ReachabilityRules.blocker(lower.traits).map { ReachabilityReason($0, lower.name) }
         }
-        return outer.evaluation.kind == .tunnelWaits
-            ? outer.evaluation.outerReason : outer.evaluation.reason
+        return outer.evaluation.kind == .tunnelWaits ? outer.evaluation.outerReason : outer.reason
     }
 }

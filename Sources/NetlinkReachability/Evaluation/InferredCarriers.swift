@@ -145,7 +145,7 @@ extension Known {
         var result = TunnelCarrier(tunnel, evidence)
         result.mark = packet.query.mark
         if evidence != .rule { result.remote = packet.candidate.destination }
-        (result.flags, result.reason) = (outer.flags, outer.reason)
+        (result.flags, result.reason) = (carrier.isTooDeep ? [] : outer.flags, carrier.reason)
         let answer = outer.judgement.isOfOuter ? route.outer?.value.answer : outer.answer
         let nexthops = answer?.type?.leavesHost == false ? [] : answer?.nexthops ?? []
         var interfaces: [NetworkInterface] = []
@@ -173,8 +173,11 @@ extension Known {
 extension Link {
     /// Whether the interface is a tunnel of this network namespace whose ends are not shown: what carries it can only
     /// be inferred.
+    ///
+    /// Nothing shows it of vti and xfrm: the states of IPsec have their ends and the mark of their packets.
     fileprivate var hidesEnds: Bool {
         isTunnel && !lowerIsForeign && (ends?.link ?? 0) == 0 && ends?.remote == nil
+            && !["vti", "vti6", "xfrm"].contains(kind)
     }
 }
 

@@ -24,7 +24,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole, refusedByRule
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
         // There is a route, but its interface cannot send.
-        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops
+        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops, tunnelsTooDeep
         case payloadNotCarried, noPeer, noEndpoint
         // Packets can leave, and the kernel drops the answers.
         case remoteIsLocalAddress
@@ -93,6 +93,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .lowerNoCarrier: "\(other), below \(name), has no carrier"
         case .interfaceGone: "the route's interface is gone"
         case .tunnelLoops: "they lead back into \(name)"
+        case .tunnelsTooDeep: "the kernel sends through \(name) tunnels in each other at most"
         case .payloadNotCarried: "\(name) carries no \(other) packets"
         case .noPeer: "\(name) has no peer for \(other)"
         case .noEndpoint: "the peer for \(other) has no endpoint yet"
@@ -231,6 +232,9 @@ extension ReachabilityReason.Code {
     public static let interfaceGone = Self(.interfaceGone)
     /// The outer packets of a tunnel have a route into the same tunnel: a reason of ``TunnelCarrier`` alone.
     public static let tunnelLoops = Self(.tunnelLoops)
+    /// More tunnels in each other than the kernel sends through ("Dead loop on virtual device"): a reason of
+    /// ``TunnelCarrier`` alone.
+    public static let tunnelsTooDeep = Self(.tunnelsTooDeep)
     /// The route's interface is a tunnel that drops packets of this protocol, such as IPv6 into `ipip`.
     public static let payloadNotCarried = Self(.payloadNotCarried)
     /// The route's interface is one of WireGuard, and none of its peers has the target among its allowed addresses.
