@@ -33,8 +33,9 @@ final class ConnectionQuery: Query {
     private func ownPacket(withTrafficClass hasClass: Bool) -> Packet {
         var options = connection.options
         if !hasClass { options.typeOfService = 0 }
-        // A UDP socket that was connected while the host had no address selects one for each packet.
-        let local = connection.local.isUnspecified ? nil : connection.local
+        // A UDP socket that was connected while the host had no address selects one for each packet. No query has an
+        // address that is none of the host's.
+        let local = connection.local.isUnspecified || connection.isTransparent ? nil : connection.local
         var packet = Packet(
             .address(connection.remote), from: local, options, .reason, boundTo: connection.interfaceIndex)
         packet.isConnected = true
@@ -62,6 +63,11 @@ final class ConnectionQuery: Query {
         guard let own, let new, let connected else { throw .missing }
         let present = try known.value(of: own)
         var details = present.details
+        // The kernel looks for the other end by ARP (`ip_route_output_key_hash_rcu`).
+        if present.kind == .noRouteOutOfInterface, connection.remote.family == .v4 {
+            details.reason = ReachabilityReason(
+                .noRouteOutOfInterface, details.reason.name, other: "it goes on while the other end answers ARP")
+        }
         if details.state == .local {
             if let blocked = try blockedLoopback(&known, boundTo: present.query?.outputInterface ?? 0) {
                 (details.state, details.reason) = (.waiting, blocked.reason)
@@ -82,7 +88,7 @@ final class ConnectionQuery: Query {
                 details.reason = ReachabilityReason(
                     .unknownReturnPath, details.interface?.name ?? "", other: blocked.reason.description)
                 if isSamePath { return ConnectionStatus(details) }
-            } else if isSamePath || next?.isWorse(than: present) == true {
+            } else if isSamePath || connection.isTransparent || next?.isWorse(than: present) == true {
                 return ConnectionStatus(details)
             }
         }

@@ -46,6 +46,11 @@ public struct NetworkConnection: Hashable, Sendable {
     public let interfaceIndex: UInt32?
 
     private let interface: InterfaceReference?
+    /// Whether the socket can have an address that is none of the host's, as that of a proxy has (IP_TRANSPARENT,
+    /// IPV6_TRANSPARENT).
+    ///
+    /// Such a connection is not lost for its address. It has no better path: a new connection has the same address.
+    public var isTransparent = false
 
     /// The socket: its interface, mark, user and type of service.
     ///
@@ -142,6 +147,7 @@ public struct NetworkConnection: Hashable, Sendable {
             options: options,
             interfaceIndex: try socket.interfaceIndex()
         )
+        isTransparent = try socket.isTransparent(local.address.family == .v4 || local.isMapped ? .v4 : .v6)
         guard let ends = try socket.subflows() else { return }
         // One that begins or ends can have no address.
         subflows = ends.compactMap { ends in
@@ -293,6 +299,12 @@ private struct SocketReader {
         guard length > 0, name[0] != 0 else { return 0 }
         let index = if_nametoindex(name)
         return index == 0 ? .max : index
+    }
+
+    func isTransparent(_ family: IPAddress.Family) throws(ReachabilityError) -> Bool {
+        // IPV6_TRANSPARENT of `linux/in6.h`, which clashes with glibc's header.
+        let (level, name) = family == .v4 ? (IPPROTO_IP, IP_TRANSPARENT) : (IPPROTO_IPV6, 75)
+        return try option(Int32(level), name) != 0
     }
 
     func user() throws(ReachabilityError) -> UInt32 {

@@ -31,7 +31,9 @@ extension ConnectedSocket {
             boundInterface: identity.idiag_if,
             mark: try attributes.value(INET_DIAG_MARK) ?? 0,
             typeOfService: (local.family == .v4 ? typeOfService : trafficClass) ?? 0,
-            user: body.idiag_uid
+            user: body.idiag_uid,
+            isTransparent: try attributes.value(INET_DIAG_SOCKOPT, as: UInt16.self)
+                .map { $0 & SocketOptions.transparent != 0 } ?? false
         )
         let progress = ipProtocol == UInt16(IPPROTO_TCP) ? attributes[INET_DIAG_INFO] : nil
         self.init(
@@ -66,6 +68,12 @@ extension TCPProgress {
         (lastDataSent, lastDataReceived, lastAcknowledgement) = (sent, received, acknowledged)
         (segmentsReceived, unsent, sendWindow) = (number(140), number(144), number(228))
     }
+}
+
+/// INET_DIAG_SOCKOPT, a `struct inet_diag_sockopt` of bit fields, from Linux 5.9.
+private enum SocketOptions {
+    /// The sixth bit field.
+    static let transparent: UInt16 = UInt16(littleEndian: 1 << 5)
 }
 
 /// The beginning of `mptcp_info` of `linux/mptcp.h`.

@@ -25,6 +25,8 @@ package struct ConnectedSocket: Hashable, Sendable {
         /// The type of service or traffic class.
         package let typeOfService: UInt8
         package let user: UInt32
+        /// IP_TRANSPARENT: the local address can be none of the host's.
+        package let isTransparent: Bool
 
         /// Describes a flow.
         package init(
@@ -36,13 +38,14 @@ package struct ConnectedSocket: Hashable, Sendable {
             boundInterface: UInt32 = 0,
             mark: UInt32 = 0,
             typeOfService: UInt8 = 0,
-            user: UInt32 = 0
+            user: UInt32 = 0,
+            isTransparent: Bool = false
         ) {
             self.ipProtocol = ipProtocol
             (self.local, self.remote) = (local, remote)
             (self.localPort, self.remotePort) = (localPort, remotePort)
             (self.boundInterface, self.mark) = (boundInterface, mark)
-            (self.typeOfService, self.user) = (typeOfService, user)
+            (self.typeOfService, self.user, self.isTransparent) = (typeOfService, user, isTransparent)
         }
     }
 

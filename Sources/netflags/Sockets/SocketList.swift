@@ -47,6 +47,7 @@ struct ListedSocket {
             options: options,
             interfaceIndex: flow.boundInterface
         )
+        connection.isTransparent = flow.isTransparent
         connection.subflows = try subflows.map { (subflow) throws(ReachabilityError) in
             try subflow.connection()
         }

@@ -75,7 +75,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .notDialled: "\(name) dials on demand and has not dialled yet"
         case .tunnelWaits: "\(name) waits until its outer packets can leave: \(other)"
         case .noRoute: "no route"
-        case .noRouteOutOfInterface: "no route out of \(name)"
+        case .noRouteOutOfInterface: "no route out of \(name)\(other.isEmpty ? "" : ": \(other)")"
         case .noDefaultRoute: "no default route"
         case .unreachable: "\(refuser) says unreachable"
         case .prohibited: "\(refuser) prohibits it"
