@@ -71,7 +71,7 @@ struct Carrier {
     let packet: Packet
     let route: PacketRoute
     let evaluation: Evaluation
-    /// The number of tunnels in each other, with that of the packets: WireGuard ends a count, because a thread of its
+    /// The number of tunnels in each other, with that of the packets. WireGuard begins a new count: a thread of its
     /// own sends its packets.
     let depth: Int
 
@@ -237,7 +237,7 @@ extension Known {
             carriers[key]?.reading = exchange(&reading, with: outer)
         }
         do throws(Interruption) {
-            let state = CarrierState.evaluated(try evaluateOuter(packet))
+            let state = CarrierState.evaluated(try evaluateOuter(packet, of: key))
             carriers[key]?.state = state
             return state
         } catch {
@@ -251,10 +251,13 @@ extension Known {
         }
     }
 
-    private mutating func evaluateOuter(_ packet: Packet) throws(Interruption) -> Carrier {
+    private mutating func evaluateOuter(
+        _ packet: Packet,
+        of key: CarrierKey
+    ) throws(Interruption) -> Carrier {
         let route = try packet.route(&self)
         var judgement = try packet.judge(route, &self)
-        var depth = 1
+        var depth = if case .toEndpoint = key.outer { 0 } else { 1 }
         if let nexthop = judgement.nexthop,
             let facts = try interfaces.facts(aboutInterface: nexthop.interfaceIndex, packet.detail),
             facts.traits.contains(.isTunnel)

@@ -116,8 +116,8 @@ package struct Evaluation: Hashable, Sendable {
     var outerReason: ReachabilityReason? { basis.value.outerReason }
     /// See ``Basis/packets``.
     var packets: InnerPackets? { basis.value.packets }
-    /// The routing table that leads ``packets`` out of the interface; `nil` where that is not known.
-    var enteredTable: UInt32? { judgement.isOfOuter ? nil : answer?.entry?.table }
+    /// The route that leads ``packets`` out of the interface; `nil` where that is not known.
+    var enteredRoute: Route? { judgement.isOfOuter ? nil : answer?.entry }
     /// See ``Basis/localInterface``.
     var localInterface: UInt32? { basis.value.localInterface }
     /// The flags.

@@ -10,8 +10,8 @@ extension Known {
     /// The most peers of sockets that are looked up for a tunnel.
     private static let peerLimit = 256
 
-    /// Packets that enter a tunnel, and the routing table that leads them there; `nil` where that is not known.
-    typealias Entering = (packets: InnerPackets, table: UInt32?)
+    /// Packets that enter a tunnel, and the route that leads them there; `nil` where that is not known.
+    typealias Entering = (packets: InnerPackets, route: Route?)
 
     /// A carrier, and the outer packets that it takes; `nil` for one that is known without.
     private typealias FoundCarrier = (carrier: TunnelCarrier, outer: Entering?)
@@ -95,7 +95,7 @@ extension Known {
         _ entering: Entering
     ) throws(Interruption) -> [(key: CarrierKey, packet: Packet)] {
         if let exact = try exactCarrier(of: tunnel, entering.packets) { return [exact] }
-        guard tunnel.hidesEnds, let table = entering.table else { return [] }
+        guard tunnel.hidesEnds, let route = entering.route else { return [] }
         guard let rules = host.rules.find() else { throw .missing }
         func outer(
             _ outer: CarrierKey.Outer,
@@ -112,7 +112,7 @@ extension Known {
         }
         let marks: [UInt32]
         switch rules {
-        case .success(let rules): marks = rules.marks(pastTable: table, limit: Self.markLimit)
+        case .success(let rules): marks = rules.marks(pastTable: route.table, limit: Self.markLimit)
         case .failure(let error) where error.code == .undecided: return []
         case .failure(let error): throw .failed(error)
         }
@@ -123,9 +123,11 @@ extension Known {
                 }
             }
         }
-        return try host.connectedPeers.get().prefix(Self.peerLimit).map {
-            outer(.toPeer($0), to: .address($0), mark: 0)
-        }
+        guard let connected = host.connectedPeers.find() else { throw .missing }
+        var peers = try value(of: connected)
+        // OpenVPN over UDP connects no socket. The route to its server stands beside those of half of all addresses each.
+        if route.isOfHalf { peers += try host.hostRoutes.get(route.table).filter { !peers.contains($0) } }
+        return peers.prefix(Self.peerLimit).map { outer(.toPeer($0), to: .address($0), mark: 0) }
     }
 
     /// What the outer packets of a tunnel show of its carrier.
@@ -153,7 +155,7 @@ extension Known {
             let facts = try self.interfaces.facts(aboutInterface: nexthop.interfaceIndex, .full)
             if let facts { interfaces.append(NetworkInterface(facts)) }
         }
-        let entering: Entering = (packet.deciding(outer.judgement, route), answer?.entry?.table)
+        let entering: Entering = (packet.deciding(outer.judgement, route), answer?.entry)
         switch evidence {
         case .rule where outer.answer?.type == .unicast, .hostRoute where outer.answer?.isHostRoute == true:
             // What leads into the tunnel itself carries something else.
@@ -215,9 +217,11 @@ extension TunnelCarrier {
 
 extension RouteAnswer {
     /// Whether the entry is a route to one host that a program added.
-    fileprivate var isHostRoute: Bool {
-        guard let entry, entry.type == .unicast else { return false }
-        return entry.destination.length == entry.destination.address.family.bitWidth
-            && entry.origin != Route.kernelOrigin
-    }
+    fileprivate var isHostRoute: Bool { entry?.isHostRoute == true }
+}
+
+extension Route {
+    /// Whether the route is one of those that OpenVPN has in place of a default route: `0.0.0.0/1` and `128.0.0.0/1`,
+    /// `::/3` to `e000::/3`, or `2000::/3` alone.
+    fileprivate var isOfHalf: Bool { (1...3).contains(destination.length) }
 }

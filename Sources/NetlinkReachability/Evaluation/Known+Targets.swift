@@ -243,7 +243,7 @@ extension Known {
         guard evaluation.query?.wantsEntry == true, let packets = evaluation.packets,
             let index = evaluation.facts?.index
         else { return [] }
-        return try carriers(ofInterface: index, (packets, evaluation.enteredTable))
+        return try carriers(ofInterface: index, (packets, evaluation.enteredRoute))
     }
 
     /// What connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown, and below

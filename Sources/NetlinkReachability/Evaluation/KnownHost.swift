@@ -78,6 +78,8 @@ final class KnownHost {
     var refusingRoutes = KnownFacts<IPAddress, [Route]>()
     /// The user of a query without one; `nil` where it is not known.
     var askingUser = KnownFacts<Whole, UInt32?>()
+    /// The addresses to which a table has a route of their own.
+    var hostRoutes = KnownFacts<UInt32, [IPAddress]>()
     /// The remote addresses of connected sockets; none where they are not known.
     var connectedPeers = KnownFacts<Whole, [IPAddress]>()
     /// The name servers; `nil` if none are known.
@@ -132,7 +134,7 @@ final class KnownHost {
     var missing: [String] {
         [
             addresses.missing("addresses"), links.missing("interfaces"), rules.missing("rules"),
-            refusingRoutes.missing("refusing routes for"), askingUser.missing("user"),
+            hostRoutes.missing("host routes in table"), refusingRoutes.missing("refusing routes for"), askingUser.missing("user"),
             connectedPeers.missing("peers of sockets"), nameservers.missing("name servers"),
             answers.missing("answers"), hardwareAddresses.missing("neighbours"),
             ssids.missing("SSID of interface"),
@@ -151,6 +153,8 @@ final class KnownHost {
         note(addresses.ask { (_) throws(ReachabilityError) in try routing.addresses() })
         note(links.ask { (_) throws(ReachabilityError) in try routing.links() })
         note(rules.ask { (_) throws(ReachabilityError) in try routing.rules() })
+        note(
+            hostRoutes.ask { (table) throws(ReachabilityError) in try routing.hostRoutes(inTable: table) })
         note(
             refusingRoutes.ask { (destination) throws(ReachabilityError) in
                 try routing.refusingRoutes(for: destination)

@@ -114,7 +114,7 @@ extension PathQuery {
         let exits = used + others.sorted(by: PathExit.isPreferred)
         let excluded = restrictsTypes ? ReachabilityReason(.noAdmittedInterface) : nil
         let carriers: [TunnelCarrier] = try known.values(of: used) { (exit, known) throws(Interruption) in
-            try known.carriers(ofInterface: exit.interface.index, (exit.packets, exit.table))
+            try known.carriers(ofInterface: exit.interface.index, (exit.packets, exit.route))
         }.flatMap(\.self)
         let usedInterfaces = used.map(\.interface).withoutRepeats()
         let cost = metering.cost(of: usedInterfaces + carriers.compactMap(\.interface))
@@ -267,8 +267,8 @@ struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface
     /// Packets that take it, which stand for others.
     var packets: InnerPackets
-    /// The routing table that leads them there; `nil` where that is not known.
-    var table: UInt32?
+    /// The route that leads them there; `nil` where that is not known.
+    var route: Route?
     /// The gateway; a link-local one has the interface as its zone.
     var gateway: IPAddress?
     /// The metric of the default route.
@@ -314,7 +314,7 @@ extension PathExit {
         else { return nil }
         interface = NetworkInterface(facts)
         self.packets = packets
-        table = evaluation.enteredTable
+        route = evaluation.enteredRoute
         gateway = nexthop.gateway
         if let address = nexthop.gateway, address.needsZone {
             let index = ZoneIdentifier(index: facts.link.index)

@@ -46,6 +46,28 @@ extension KernelRouting {
         }
     }
 
+    /// Returns the addresses to which a table has a unicast route of their own that a program added.
+    package func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
+        try withSocket { (socket) throws(ReachabilityError) in
+            var addresses: [IPAddress] = []
+            for family in IPAddress.Family.allCases {
+                var body = rtmsg()
+                (body.rtm_family, body.rtm_type) = (family.rawValue, RouteType.unicast.rawValue)
+                let request = Request(
+                    RTM_GETROUTE, isDump: true, body, [Request.Attribute(Int(RTA_TABLE.rawValue), table)])
+                addresses += try socket.list(request, "list the routes to single hosts", from: []) {
+                    (found: inout [IPAddress], message) in
+                    // An older kernel sends all routes.
+                    guard case .route(let route, _)? = message.change, route.table == table,
+                        route.isHostRoute
+                    else { return }
+                    found.append(route.destination.address)
+                }
+            }
+            return addresses
+        }
+    }
+
     /// The real user of this process, which a query without a user is of.
     package var askingUser: UInt32? { getuid() }
 

@@ -43,6 +43,10 @@ package protocol RoutingSource: Sendable {
     /// Lists the peers of a WireGuard interface; `nil` where they are not shown, and by default.
     func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers?
 
+    /// Lists the addresses to which a table has a unicast route of their own that a program added; empty where they are
+    /// not known, and by default.
+    func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress]
+
     /// Lists the remote addresses of the connected sockets of the host, each once, those of UDP first; empty where they
     /// are not known, and by default.
     func connectedPeers() -> [IPAddress]
@@ -107,6 +111,10 @@ package protocol RoutingSource: Sendable {
 }
 
 extension RoutingSource {
+    package func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
+        []
+    }
+
     package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
         []
     }
@@ -201,6 +209,10 @@ extension ForwardingSource {
 
     package func connectedPeers() -> [IPAddress] {
         (try? base.connectedPeers()) ?? []
+    }
+
+    package func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
+        try base.hostRoutes(inTable: table)
     }
 
     package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {

@@ -193,6 +193,14 @@ package struct RouteType: RawRepresentable, Hashable, Sendable {
     package static let `throw` = RouteType(rawValue: 9)
 }
 
+extension Route {
+    /// Whether it is a unicast route to one host that a program added.
+    package var isHostRoute: Bool {
+        type == .unicast && !isCloned && origin != Self.kernelOrigin
+            && destination.length == destination.address.family.bitWidth
+    }
+}
+
 extension RouteType {
     /// The types of routes that send nothing.
     package static let refusing: [RouteType] = [.blackhole, .unreachable, .prohibit, .throw]

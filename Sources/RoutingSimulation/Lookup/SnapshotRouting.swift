@@ -48,14 +48,12 @@ extension SnapshotRouting: RoutingSource {
     }
 
     package func refusingRoutes(for destination: IPAddress) -> [Route] {
-        var tables: Set<UInt32> = []
-        for rule in snapshot.rules(destination.family) {
-            if case .lookup(let table) = rule.action { tables.insert(table == 0 ? Route.mainTable : table) }
-        }
-        let prefixes = (0...destination.family.bitWidth).compactMap { IPPrefix(destination, length: $0) }
-        return tables.sorted().flatMap { table in
-            prefixes.flatMap { snapshot.routes(to: $0, table: table) }
-        }.filter { RouteType.refusing.contains($0.type) }
+        snapshot.routes(over: destination).filter { RouteType.refusing.contains($0.type) }
+    }
+
+    package func hostRoutes(inTable table: UInt32) -> [IPAddress] {
+        IPAddress.Family.allCases.flatMap { snapshot.routes(ofTable: table, $0) }
+            .filter(\.isHostRoute).map(\.destination.address)
     }
 
     package var askingUser: UInt32? { snapshot.askingUser }

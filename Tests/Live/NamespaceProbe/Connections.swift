@@ -31,8 +31,8 @@ struct Connections {
     /// IPPROTO_MPTCP of Linux 5.6, which older headers lack.
     private static let multipath: Int32 = 262
 
-    /// Connects a socket: `tcp|mptcp|udp ADDRESS`, then `from=ADDRESS`, `device=NAME`, `class=NUMBER` (IPV6_TCLASS) and
-    /// `mark=NUMBER`.
+    /// Connects a socket: `tcp|mptcp|udp ADDRESS`, then `from=ADDRESS`, `device=NAME`, `class=NUMBER` (IPV6_TCLASS),
+    /// `transparent=1` (IP_TRANSPARENT) and `mark=NUMBER`.
     ///
     /// - Returns: The number of the connection and its description.
     mutating func connect(_ fields: [String]) throws -> [String] {
@@ -52,6 +52,7 @@ struct Connections {
                     setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, value, socklen_t(value.utf8.count))
                         == 0
                 else { throw Probe.Failure.system("SO_BINDTODEVICE") }
+            case "trans": try Self.set(descriptor, Int32(IPPROTO_IP), IP_TRANSPARENT, Int32(value) ?? 0)
             case "class": try Self.set(descriptor, Int32(IPPROTO_IPV6), IPV6_TCLASS, Int32(value) ?? 0)
             default: try Self.set(descriptor, SOL_SOCKET, SO_MARK, Int32(value) ?? 0)
             }

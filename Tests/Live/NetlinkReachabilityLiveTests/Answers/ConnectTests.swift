@@ -28,6 +28,8 @@ struct ConnectTests {
         let blocked = try host.ask(.host(target))
         #expect(blocked.flags == .routed && blocked.flagsAlone == .routed)
         #expect(blocked.connect.hasPrefix("refused with EPERM: an IPsec policy"), "\(blocked)")
+        // The first line had the reason of the route.
+        #expect(blocked.reason == "socketRefused", "\(blocked)")
         try host.ip("xfrm policy flush")
         #expect(try host.ask(.host(target)) == before)
     }

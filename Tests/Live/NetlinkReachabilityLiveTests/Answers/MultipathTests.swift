@@ -57,20 +57,6 @@ struct MultipathTests {
         return answers
     }
 
-    /// The addresses to which a connected UDP socket sends a large datagram that arrives at the end of a wire.
-    private func arrivals(_ host: TestNamespace, at end: String, of targets: [String]) throws -> Set<String> {
-        let script = """
-            bytes() { awk '$1 == "\(end):" { print $2 }' /proc/net/dev; }
-            for target in \(targets.joined(separator: " ")); do
-                before=$(bytes)
-                exec 3<>/dev/udp/$target/9 && head -c 1200 /dev/zero >&3
-                exec 3>&-
-                if [ $(($(bytes) - before)) -gt 1000 ]; then echo $target; fi
-            done
-            """
-        return Set(try host.run(["bash", "-c", script]).output.split(separator: "\n").map(String.init))
-    }
-
     /// All packets of an address take one nexthop, also a dead one, and the flags had been those of the best.
     @Test(.needs(.veth)) func `an address is as reachable as the nexthop of its packets`() throws {
         let host = try host(policy: 0)
@@ -89,7 +75,7 @@ struct MultipathTests {
         for prefix in Self.bothFamilies {
             #expect(Set(answers.filter { $0.key.hasPrefix(prefix) }.map(\.value.interface)) == ["w0", "w1"])
         }
-        #expect(try arrivals(host, at: "w1-far", of: answers.keys.sorted()) == reachable)
+        #expect(try host.arrivals(at: "w1-far", of: answers.keys.sorted()) == reachable)
         try host.setFarEnd(of: "w1", up: false)
         #expect(try self.answers(host).values.allSatisfy { $0.flags == .none && $0.reason == "noCarrier" })
     }

@@ -46,6 +46,35 @@ struct ConnectionStatusTests {
         try net.expectNoContradiction(after: "addresses that are gone")
     }
 
+    /// It was lost for its address.
+    @Test(.needs(.veth)) func `a transparent socket with an address of another host is viable`() throws {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        try net.host.ip(
+            "rule add iif up0 pref 10 lookup 100", "route add local 203.0.113.77/32 dev lo table 100")
+        try net.server.ip("route add 203.0.113.77/32 via 192.0.2.2")
+        let number = try net.connect("tcp", "198.51.100.1", "transparent=1", "from=203.0.113.77")
+        let status = try net.status(number)
+        #expect(status.state == "viable" && status.betterInterface == "", "\(status.text)")
+        #expect(try net.host.command(["exchange", number]).first == number)
+        let cable = ConnectedHost.Change(
+            name: "cable", apply: ["far: link set up0-far down"], undo: [], links: ["up0"])
+        try net.apply(cable)
+        #expect(try net.status(number).reason == "noCarrier")
+    }
+
+    /// It was said to wait as one without a carrier does.
+    @Test(.needs(.veth)) func `a bound connection without a route goes on while the other end answers ARP`()
+        throws
+    {
+        let net = try ConnectedHost(uplinks: ["up0"])
+        let number = try net.connect("tcp", "192.0.2.1", "device=up0")
+        try net.host.ip("route flush table main")
+        let status = try net.status(number)
+        #expect(status.state == "waiting" && status.reason == "noRouteOutOfInterface", "\(status.text)")
+        #expect(status.text.contains("no route out of up0: it goes on while the other end answers ARP"))
+        #expect(try net.host.command(["exchange", number]).first == number)
+    }
+
     @Test(.needs(.veth)) func `a better path is one that a new connection would take`() throws {
         let net = try ConnectedHost(uplinks: ["up0", "up1"])
         let number = try net.connect("tcp", "198.51.100.1")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NamespaceTraits
+import NetlinkReachability
 import TestNamespaces
 import Testing
 
@@ -30,6 +31,32 @@ struct LayeredLinkTests {
         try network.expect([
             "198.51.100.9": .unreachable("noRoute"), "default": .unreachable("noDefaultRoute"),
         ])
+    }
+
+    /// All had been reachable, and the kernel drops the packets of the fourth ("Dead loop on virtual device").
+    @Test(.needs(.veth, .vxlan)) func `the kernel sends through three tunnels in each other, and no more`()
+        throws
+    {
+        let host = try TestNamespace.oneWire()
+        try host.ip("neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev w0")
+        var below = "192.0.2"
+        for number in 1...5 {
+            let name = "t\(number)"
+            try host.ip(
+                "link add \(name) type vxlan id \(number) local \(below).1 remote \(below).9 "
+                    + "dstport \(4_000 + number)",
+                "link set \(name) up", "addr add 10.0.\(number).1/24 dev \(name)",
+                "neigh add 10.0.\(number).9 lladdr 02:00:00:00:00:09 dev \(name)")
+            below = "10.0.\(number)"
+        }
+        let targets = (1...5).map { "10.0.\($0).9" }
+        let arrivals = try host.arrivals(at: "w0-far", of: targets)
+        for target in targets {
+            let answer = try host.ask(.host(target))
+            let isReachable = !answer.flags.contains(.connectionRequired)
+            #expect(isReachable == (answer.reason == "onLink"), "\(answer)")
+            #expect(isReachable == arrivals.contains(target), "\(answer)")
+        }
     }
 
     @Test(.needs(.veth, .xfrm)) func `an IPsec interface is a tunnel, whose wire carries other packets`()

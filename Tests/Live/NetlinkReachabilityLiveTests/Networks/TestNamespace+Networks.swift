@@ -29,6 +29,20 @@ extension TestNamespace {
         try ip("route add default via 192.0.2.254")
     }
 
+    /// The addresses to which a connected UDP socket sends a large datagram that arrives at the end of a wire.
+    func arrivals(at end: String, of targets: [String]) throws -> Set<String> {
+        let script = """
+            bytes() { awk '$1 == "\(end):" { print $2 }' /proc/net/dev; }
+            for target in \(targets.joined(separator: " ")); do
+                before=$(bytes)
+                exec 3<>/dev/udp/$target/9 && head -c 1200 /dev/zero >&3
+                exec 3>&-
+                if [ $(($(bytes) - before)) -gt 1000 ]; then echo $target; fi
+            done
+            """
+        return Set(try run(["bash", "-c", script]).output.split(separator: "\n").map(String.init))
+    }
+
     /// Removes or restores the carrier of a wire through its other end.
     func setFarEnd(of wire: String, up isUp: Bool) throws {
         try ip("link set \(wire)-far \(isUp ? "up" : "down")")

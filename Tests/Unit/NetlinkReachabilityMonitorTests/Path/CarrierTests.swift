@@ -344,6 +344,37 @@ struct CarrierTests {
         #expect(try network.source.blockingValue(of: .path()).carriers.count == CarrierKey.depthLimit + 2)
     }
 
+    /// Those within more than three had been reachable, and the kernel drops them ("Dead loop on virtual device").
+    @Test(arguments: [
+        (3, false, ReachabilityReason.Code.pointToPoint), (4, false, .tunnelWaits),
+        // WireGuard's own thread sends its packets.
+        (5, true, .pointToPoint), (7, true, .tunnelWaits),
+    ])
+    func `the kernel sends through three tunnels in each other`(
+        count: UInt32, isWireGuard: Bool, code: ReachabilityReason.Code
+    ) throws {
+        try addWires()
+        for index in 10..<10 + count {
+            let name = "t\(index)"
+            tunnel(index, name, to: index == 10 ? "192.0.2.9" : "10.200.\(index).9", kind: "ipip")
+            if index == 12, isWireGuard {
+                network.wire(index, name) { $0.kind = "wireguard" }
+                var (peers, ends) = (WireGuardPeers(), TunnelEnds())
+                ends.remote = IPAddress(10, 200, 12, 9)
+                peers.allow(.allV4, ends)
+                let found = peers
+                network.routing.script { $0.wireGuardPeers[index] = found }
+            }
+            try route("10.200.\(index + 1).0/24", index)
+        }
+        try route("0.0.0.0/0", 9 + count)
+        let reason = try defaultReport().reason
+        #expect(reason.code == code)
+        if code == .tunnelWaits {
+            #expect(reason.other == "the kernel sends through 3 tunnels in each other at most")
+        }
+    }
+
     @Test func `a tunnel in tunnels names what the outermost waits for`() throws {
         try addWires()
         tunnel(4, "gre4", to: "192.0.2.9")
@@ -770,6 +801,18 @@ struct CarrierTests {
         )
         network.apply(.rule(.v4, 5_270, .lookup(table: 52)))
         #expect(try carriers() == ["tailscale0 is carried by eth0 (mark 524288; inferred from a rule)"])
+    }
+
+    /// The rule's mark was taken for that of the outer packets, which have none or another.
+    @Test(arguments: ["xfrm", "vti", "vti6"])
+    func `the mark of a rule shows nothing about a tunnel of IPsec`(kind: String) throws {
+        try addWires()
+        try route("0.0.0.0/0", 2, via: "192.0.2.254")
+        network.tunnel(4, "ipsec0", kind: kind)
+        try route("0.0.0.0/0", 4, table: 52)
+        network.apply(.rule(.v4, 100, .lookup(table: Route.mainTable)) { $0.mark = Masked(7) })
+        network.apply(.rule(.v4, 200, .lookup(table: 52)))
+        #expect(try carriers() == ["what carries ipsec0 is not known"])
     }
 
     @Test func `of many marks past a table, those that rules keep out of it come first, up to the limit`() {

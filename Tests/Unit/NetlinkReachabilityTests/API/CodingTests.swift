@@ -216,7 +216,7 @@ struct CodingTests {
             .noAdmittedInterface,
             .nameNotFound,
             .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
-            .payloadNotCarried, .noPeer, .noEndpoint, .someConnections, .refusedByRule,
+            .payloadNotCarried, .noPeer, .noEndpoint, .someConnections, .refusedByRule, .socketRefused, .tunnelsTooDeep,
         ]
         #expect(
             codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())

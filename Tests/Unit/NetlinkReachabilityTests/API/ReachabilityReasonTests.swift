@@ -79,6 +79,7 @@ struct ReachabilityReasonTests {
         ReachabilityReason(.tunnelLoops, "gre4"),
         ReachabilityReason(.noPeer, "wg0", other: "198.51.100.1"),
         ReachabilityReason(.noEndpoint, "wg0", other: "198.51.100.1"),
+        ReachabilityReason(.socketRefused, "EPERM"), ReachabilityReason(.tunnelsTooDeep, "3"),
         ReachabilityReason(.refusedByRule, "100 (to 198.51.100.0/24)", other: "prohibits it"),
         ReachabilityReason(.prohibited, "198.51.100.0/24 in table main"),
         ReachabilityReason(

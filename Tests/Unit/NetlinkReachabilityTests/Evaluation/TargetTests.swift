@@ -231,12 +231,18 @@ struct TargetTests {
     // MARK: What connect(2) gives
 
     @Test(arguments: [
-        (ConnectOutcome.connects(from: gateway), ReachabilityReport.ConnectResult.connects(from: gateway)),
-        (.refused(RouteRejection(rawValue: EPERM)), .refused(errno: EPERM)),
+        (
+            ConnectOutcome.connects(from: gateway),
+            ReachabilityReport.ConnectResult.connects(from: gateway), ReachabilityReason.Code.gateway
+        ),
+        (.refused(RouteRejection(rawValue: EPERM)), .refused(errno: EPERM), .socketRefused),
+        // The route was there a moment before.
+        (.refused(.noRoute), .refused(errno: ENETUNREACH), .gateway),
     ])
-    func `what connect gives is a fact beside the flags`(
+    func `what connect gives is a fact beside the flags, and can be the reason`(
         outcome: ConnectOutcome,
-        result: ReachabilityReport.ConnectResult
+        result: ReachabilityReport.ConnectResult,
+        code: ReachabilityReason.Code
     ) throws {
         var script = ScriptedRouting.Script(
             answers: [remote: [.route(.via(2, gateway: gateway))]], interfaces: Self.interfaces)
@@ -247,7 +253,15 @@ struct TargetTests {
         #expect(brief.connectResult == nil && network.connectQueries.isEmpty)
         let report = try handle.blockingReport()
         #expect(report.connectResult == result && report.flags == brief.flags)
+        #expect(report.reason.code == code && brief.reason.code == .gateway)
         #expect(network.connectQueries == [RouteQuery(destination: remote)])
+    }
+
+    /// A socket was connected to it all the same.
+    @Test func `connect is not asked about an address that nothing is sent to`() throws {
+        let network = ScriptedRouting(.init(interfaces: Self.interfaces))
+        let report = try reachability(.address(address("fe80::1")), network).blockingReport()
+        #expect(report.reason.code == .needsInterface && network.connectQueries.isEmpty)
     }
 
     @Test func `a refusal is described with what can be its cause`() {

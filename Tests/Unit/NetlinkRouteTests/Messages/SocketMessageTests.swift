@@ -103,6 +103,12 @@ struct SocketMessageTests {
         }
     }
 
+    @Test(arguments: [([], false), ([0x10, 0], false), ([0x20, 0], true), ([0x3F, 7], true)] as [([UInt8], Bool)])
+    func `a socket is transparent if the kernel says so`(bits: [UInt8], isTransparent: Bool) throws {
+        let message = bits.isEmpty ? MessageBytes.socket() : .socket().adding(22, bits)
+        #expect(try parse(message)?.flow.isTransparent == isTransparent)
+    }
+
     /// INET_DIAG_INFO with the beginning of an `mptcp_info`: three subflows, and the flags.
     private func multipathInfo(flags: UInt8) -> [UInt8] {
         MessageBytes.attribute(2, [3, 0, 0, 4, 0, 4, 0, 0, flags, 0, 0, 0, 0xF7, 0x2E, 0xB9, 0x0C])

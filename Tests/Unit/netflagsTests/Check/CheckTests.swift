@@ -91,11 +91,26 @@ struct CheckTests {
     @Test func `--explain shows addresses, route, interface, source and socket`() throws {
         let result = try NetflagsProcess.run("--explain", "127.0.0.1")
         let labels = result.lines.dropFirst().map { $0.dropFirst(4).prefix { $0 != " " } }
-        #expect(labels == ["asked", "route", "nexthop", "interface", "source", "socket"])
+        #expect(labels == ["asked", "route", "nexthop", "interface", "source", "socket", "note"])
         #expect(result.lines.allSatisfy { !$0.hasPrefix("    ") || $0.count > 14 })
         #expect(result.output.contains("lo: index 1, loopback"))
         #expect(result.output.contains("    source    127.0.0.1\n"))
         #expect(result.output.contains("    socket    connects from 127.0.0.1\n"))
+        #expect(result.lines.last == "    note      not looked at: firewall")
+    }
+
+    /// The line said yes above one that said refused.
+    @Test(.needs(.veth, .ipsecPolicies)) func `--explain says no where a socket is refused, and the flags stay`()
+        throws
+    {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.ip("xfrm policy add dir out src 0.0.0.0/0 dst 192.0.2.9 action block")
+        #expect(try host.run([NetflagsProcess.path, "192.0.2.9"]).status == 0)
+        let result = try host.run([NetflagsProcess.path, "--explain", "192.0.2.9"])
+        let line = result.output.split(separator: "\n").first ?? ""
+        #expect(result.status == 1 && line.contains("-R ------d  no "), "\(result.output)")
+        #expect(line.hasSuffix("a socket is refused with EPERM, although there is a route"), "\(line)")
     }
 
     @Test(.needs(.veth)) func `--explain names the interface of each nexthop`() throws {
