@@ -15,11 +15,10 @@ extension ConnectedSocket {
             let local = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_src)?.unmapped,
             let remote = IPAddress(family: body.idiag_family, fixedBytes: identity.idiag_dst)?.unmapped
         else { return nil }
-        if ipProtocol == Self.mptcp, let info = try attributes.value(INET_DIAG_INFO, as: MultipathInfo.self),
-            info.flags & MultipathInfo.fallback != 0
-        {
-            return nil
-        }
+        let info =
+            ipProtocol == Self.mptcp ? try attributes.value(INET_DIAG_INFO, as: MultipathInfo.self) : nil
+        if let info, info.flags & MultipathInfo.fallback != 0 { return nil }
+        let subflow = try attributes.nested(INET_DIAG_ULP_INFO)?.nested(INET_ULP_INFO_MPTCP)
         let typeOfService = try attributes.value(INET_DIAG_TOS, as: UInt8.self)
         let trafficClass = try attributes.value(INET_DIAG_TCLASS, as: UInt8.self)
         let flow = Flow(
@@ -39,6 +38,7 @@ extension ConnectedSocket {
         self.init(
             flow,
             inode: body.idiag_inode,
+            token: try info?.token ?? subflow?.value(MultipathInfo.localToken) ?? 0,
             cookie: UInt64(identity.idiag_cookie.1) << 32 | UInt64(identity.idiag_cookie.0),
             state: TCPState(rawValue: body.idiag_state),
             timer: TCPTimer(
@@ -85,6 +85,10 @@ private struct MultipathInfo: BitwiseCopyable {
     let counts: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
     /// `mptcpi_flags`, at the eighth byte.
     let flags: UInt32
+    let token: UInt32
+
+    /// MPTCP_SUBFLOW_ATTR_TOKEN_LOC of `linux/mptcp.h`.
+    static let localToken = 2
 }
 
 extension ConnectedSocket {

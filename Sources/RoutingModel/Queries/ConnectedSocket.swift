@@ -52,8 +52,10 @@ package struct ConnectedSocket: Hashable, Sendable {
     package let flow: Flow
     /// The inode, which `/proc/PID/fd` shows.
     ///
-    /// The TCP sockets of an MPTCP connection have that of its MPTCP socket.
+    /// The TCP sockets of an MPTCP connection have that of its MPTCP socket, and keep it when that is closed.
     package let inode: UInt32
+    /// What an MPTCP socket and its TCP sockets have in common; 0 for other sockets, and where the kernel does not say.
+    package let token: UInt32
     /// SO_COOKIE, which identifies the socket as long as the machine runs.
     package let cookie: UInt64
     /// The state of the connection.
@@ -68,12 +70,13 @@ package struct ConnectedSocket: Hashable, Sendable {
     package init(
         _ flow: Flow,
         inode: UInt32 = 0,
+        token: UInt32 = 0,
         cookie: UInt64,
         state: TCPState = .established,
         timer: TCPTimer = TCPTimer(),
         progress: TCPProgress? = nil
     ) {
-        (self.flow, self.inode, self.cookie) = (flow, inode, cookie)
+        (self.flow, self.inode, self.token, self.cookie) = (flow, inode, token, cookie)
         (self.state, self.timer, self.progress) = (state, timer, progress)
     }
 }

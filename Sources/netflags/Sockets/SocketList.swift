@@ -93,6 +93,7 @@ struct SocketList {
             for family in IPAddress.Family.allCases {
                 try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
                     let process = processes[socket.inode]
+                    if socket.inode == 0, ipProtocol == ConnectedSocket.mptcp { multipath.close(socket) }
                     // A socket that is being closed can have no second end. One without an inode is in no program:
                     // it was closed, or is not accepted yet.
                     guard failure == nil, pid == nil || process != nil, !socket.flow.remote.isUnspecified,
@@ -127,6 +128,8 @@ struct SocketList {
 private struct MultipathSockets {
     private var sockets: [ListedSocket] = []
     private var indices: [UInt32: Int] = [:]
+    /// The tokens of connections that no program has.
+    private var closed: Set<UInt32> = []
 
     /// The connections that have subflows, which are ordered by their ends.
     ///
@@ -139,10 +142,16 @@ private struct MultipathSockets {
         }
     }
 
+    /// Notes an MPTCP socket that no program has: its subflows still have an inode.
+    mutating func close(_ socket: ConnectedSocket) {
+        if socket.token != 0 { closed.insert(socket.token) }
+    }
+
     /// Keeps an MPTCP socket, or a subflow of one that is known.
     ///
-    /// - Returns: Whether the socket is one of them.
+    /// - Returns: Whether the socket is one of them, or a subflow of one that no program has.
     mutating func take(_ listed: ListedSocket) -> Bool {
+        if closed.contains(listed.socket.token) { return true }
         if listed.flow.ipProtocol == ConnectedSocket.mptcp {
             indices[listed.socket.inode] = sockets.count
             sockets.append(listed)

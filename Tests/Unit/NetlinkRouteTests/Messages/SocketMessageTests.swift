@@ -120,7 +120,18 @@ struct SocketMessageTests {
         let mptcp = ConnectedSocket.mptcp
         let socket = try #require(try parse(.socket().adding(multipathInfo(flags: 2)), mptcp))
         #expect((socket.flow.ipProtocol, socket.inode, socket.flow.localPort) == (262, 4_242, 40_000))
-        #expect(try parse(.socket(), mptcp) == socket)
+        #expect(socket.token == 0x0CB9_2EF7)
+        let plain = try #require(try parse(.socket(), mptcp))
+        #expect((plain.flow, plain.inode, plain.token) == (socket.flow, 4_242, 0))
+    }
+
+    @Test func `a subflow has the token of its MPTCP socket`() throws {
+        let token = MessageBytes.attribute(2, [0xF7, 0x2E, 0xB9, 0x0C])
+        let remote = MessageBytes.attribute(1, [0, 0, 0, 0])
+        let name = MessageBytes.attribute(1, Array("mptcp".utf8) + [0, 0, 0])
+        let information = name + MessageBytes.attribute(3, remote + token)
+        #expect(try parse(.socket().adding(19, information))?.token == 0x0CB9_2EF7)
+        #expect(try parse(.socket())?.token == 0)
     }
 
     @Test func `an MPTCP socket that has fallen back to TCP is left out, and its TCP socket is not`() throws {

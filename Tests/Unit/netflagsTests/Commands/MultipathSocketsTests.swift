@@ -51,6 +51,17 @@ struct MultipathSocketsTests {
         #expect(text.map { $0.split(separator: " ")[1] } == ["mptcp", "subflow", "subflow"])
     }
 
+    /// They were rows of TCP.
+    @Test func `the subflows of a connection that its process has closed are left out with it`() throws {
+        // The end of the connection is not acknowledged.
+        for name in ["w0", "w1"] { try server.ip("link set \(name)-far down") }
+        try host.command(["exchange"])
+        try host.command(["disconnect", "1"])
+        let tcp = try host.run(["ss", "-tnH"]).output.split(separator: "\n")
+        #expect(tcp.count == 2)
+        #expect(try host.sockets().rows.isEmpty)
+    }
+
     @Test func `the state and the exit status are those of the connection and not of a subflow`() throws {
         try host.ip("addr del 192.0.2.2/24 dev w0")
         var found = try host.sockets()
