@@ -43,6 +43,7 @@ extension DoctorFindings {
                 json.member("skipped", routes?.skipReason)
                 json.error(result.failure)
             }
+            json.member("interfaceWarnings", interfaceWarnings)
             json.member("nl80211", try? wireless.map { $0 != nil }.get())
             json.member("processes", processes.rawValue)
             json.member("resolver", object: resolver) { resolver, json in

@@ -29,6 +29,9 @@ extension DoctorFindings {
         writeGroups(to: &text)
         text.line("buffer", words(receiveBuffer, "changes cannot be followed", bufferWords))
         writeRoutes(to: &text)
+        for (index, words) in interfaceWarnings.enumerated() {
+            text.line(index == 0 ? "interfaces" : "", "\(words); its packets may not arrive")
+        }
         text.line("wifi", words(wireless, "no interface is known to be wifi", wirelessWords))
         text.line("processes", processes.words)
         writeResolver(to: &text)

@@ -24,6 +24,8 @@ struct DoctorFindings {
     let routes: Result<RouteComparison, ReachabilityError>
     /// The names of interfaces, for routes.
     let interfaceNames: [UInt32: String]
+    /// What keeps packets of interfaces from arriving although these work.
+    let interfaceWarnings: [String]
     let resolver: ResolverConfiguration
     /// The lines of /etc/gai.conf that have no effect.
     let addressPolicyNotes: [String]
@@ -49,6 +51,7 @@ struct DoctorFindings {
             checksStrictly: Result { () throws(ReachabilityError) in try QuerySocket().isStrict },
             routes: Result(catching: RouteComparison.now),
             interfaceNames: currentInterfaceNames,
+            interfaceWarnings: currentInterfaceWarnings,
             resolver: .current,
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
@@ -63,6 +66,18 @@ struct DoctorFindings {
     private static var currentInterfaceNames: [UInt32: String] {
         let links = (try? KernelRouting().links()) ?? []
         return links.reduce(into: [:]) { $0[$1.index] = $1.name }
+    }
+
+    /// The warnings about this namespace's addresses; none where they cannot be listed.
+    private static var currentInterfaceWarnings: [String] {
+        let links = (try? KernelRouting().links()) ?? []
+        let addresses = ((try? KernelRouting().addresses()) ?? []).filter { !$0.address.isLinkLocal }
+        return links.sorted { $0.index < $1.index }.flatMap { link in
+            let warning = InterfaceWarning(
+                name: link.name, kind: link.kind, portKind: link.portKind, isTunnel: link.isTunnel)
+            return addresses.filter { $0.interfaceIndex == link.index }
+                .flatMap { warning.words(from: $0.address) }.withoutRepeats
+        }
     }
 
     /// The kernel's release, as `uname -r` prints it.
@@ -86,6 +101,14 @@ struct DoctorFindings {
             }
             return times.sorted()[rounds / 2].nanoseconds
         }
+    }
+}
+
+extension [String] {
+    /// The words in their order, each once.
+    fileprivate var withoutRepeats: [String] {
+        var seen: Set<String> = []
+        return filter { seen.insert($0).inserted }
     }
 }
 

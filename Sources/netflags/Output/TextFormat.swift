@@ -94,7 +94,7 @@ extension ReachabilityFlags {
 enum TextExplanation {
     static func write(_ report: ReachabilityReport, _ target: TargetLine, to buffer: inout ByteBuffer) {
         if let cause = target.cause { line("cause", cause.text, to: &buffer) }
-        for finding in report.findings { write(finding, to: &buffer) }
+        for finding in report.findings { write(finding, from: report.sourceAddress, to: &buffer) }
         for carrier in report.carriers { line("carrier", carrier.description, to: &buffer) }
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
         if let result = report.connectResult { line("socket", result.description, to: &buffer) }
@@ -102,7 +102,11 @@ enum TextExplanation {
         if report.isReachable { line("note", "not looked at: firewall", to: &buffer) }
     }
 
-    private static func write(_ finding: ReachabilityReport.Finding, to buffer: inout ByteBuffer) {
+    private static func write(
+        _ finding: ReachabilityReport.Finding,
+        from source: IPAddress?,
+        to buffer: inout ByteBuffer
+    ) {
         line("asked", "\(finding.address)  \(finding.flags.letters)  \(finding.reason)", to: &buffer)
         if let number = finding.kernelError {
             line("kernel", "refused: \(SystemCallError.message(number))", to: &buffer)
@@ -115,6 +119,12 @@ enum TextExplanation {
         if let interface = finding.interface, let state = finding.interfaceState {
             let words = "\(interface.name): index \(interface.index), \(interface.type), \(state)"
             line("interface", words, to: &buffer)
+            let warning = InterfaceWarning(
+                name: interface.name, kind: state.kind, portKind: state.portKind,
+                isTunnel: finding.flags.contains(.transientConnection))
+            if let source, source.family == finding.address.family {
+                for words in warning.words(from: source) { line("warning", words, to: &buffer) }
+            }
         }
     }
 

@@ -66,6 +66,11 @@ extension NetworkInterface {
         /// Interfaces whose driver does not report it, such as the loopback interface, have `unknown` while they work.
         /// The kernel's counterpart is `IFLA_OPERSTATE`.
         public let operationalState: String
+        /// The kind of the master that the interface is a port of, such as `bridge` or `bond`; `nil` for none.
+        ///
+        /// An address on a port of a bridge answers no ARP: the bridge takes the packets. The kernel's counterpart is
+        /// `IFLA_INFO_SLAVE_KIND`.
+        public let portKind: String?
     }
 }
 
@@ -74,6 +79,7 @@ extension NetworkInterface.State: CustomStringConvertible {
     public var description: String {
         (kind.map { "kind \($0), " } ?? "")
             + "\(isUp ? "up" : "not up"), \(isLowerUp ? "lower-up" : "not lower-up"), operstate \(operationalState)"
+            + (portKind.map { ", port of a \($0)" } ?? "")
     }
 
     init(_ link: Link) {
@@ -81,7 +87,8 @@ extension NetworkInterface.State: CustomStringConvertible {
             kind: link.kind.isEmpty ? nil : link.kind,
             isUp: link.flags.contains(.up),
             isLowerUp: link.flags.contains(.lowerUp),
-            operationalState: link.operationalState.description
+            operationalState: link.operationalState.description,
+            portKind: link.portKind.isEmpty ? nil : link.portKind
         )
     }
 }

@@ -113,6 +113,25 @@ struct CheckTests {
         #expect(line.hasSuffix("a socket is refused with EPERM, although there is a route"), "\(line)")
     }
 
+    @Test(.needs(.veth, .bridge, .macvlan))
+    func `--explain and doctor warn of addresses on ports of bridges and on macvlans`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.ip(
+            "link add br0 type bridge", "link set br0 up", "link set w0 master br0",
+            "link add mv0 link br0 type macvlan mode bridge", "link set mv0 up",
+            "addr add 198.51.100.1/24 dev mv0")
+        for (target, words) in [
+            ("192.0.2.9", "w0 is a port of a bridge: 192.0.2.1 on it answers no ARP, so give it to the bridge"),
+            ("198.51.100.9", "mv0 is a macvlan: it and the interface below do not reach each other"),
+        ] {
+            let explained = try host.run([NetflagsProcess.path, "--explain", target]).output
+            #expect(explained.contains("    warning   \(words)\n"), "\(explained)")
+            let doctor = try host.run([NetflagsProcess.path, "doctor"]).output
+            #expect(doctor.contains(words), "\(doctor)")
+        }
+    }
+
     @Test(.needs(.veth)) func `--explain names the interface of each nexthop`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.1/24")

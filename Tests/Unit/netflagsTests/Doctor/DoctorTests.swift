@@ -40,6 +40,7 @@ struct DoctorTests {
             checksStrictly: .failure(failure),
             routes: routes,
             interfaceNames: [:],
+            interfaceWarnings: [],
             resolver: .read(resolvConf: "/nonexistent/a", nsswitch: "/nonexistent/b"),
             addressPolicyNotes: [],
             lookup: .failure(failure),
@@ -73,7 +74,7 @@ struct DoctorTests {
             json.keys == [
                 "kernel", "libnl", "namespace", "lookup", "strictChecking", "groups", "receiveBuffer",
                 "routes",
-                "nl80211", "processes", "resolver",
+                "interfaceWarnings", "nl80211", "processes", "resolver",
             ]
         )
         #expect(json["kernel"]?.string?.isEmpty == false)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NetlinkReachability
+import RoutingModel
+
+/// What keeps packets of an interface from arriving although it works, in words: what the kernel's answer does not say.
+struct InterfaceWarning {
+    /// The name of the interface.
+    let name: String
+    /// Its kind; `nil` for none.
+    let kind: String?
+    /// The kind of the master that it is a port of; `nil` for none.
+    let portKind: String?
+    /// Whether it is point-to-point, as a tunnel is.
+    let isTunnel: Bool
+
+    /// The addresses of a CLAT (RFC 7335).
+    private static let translated = IPPrefix(IPAddress(192, 0, 0, 0), length: 29)
+
+    /// The warnings about packets from an address of the interface.
+    func words(from address: IPAddress) -> [String] {
+        var words: [String] = []
+        if portKind == "bridge" {
+            words.append("\(name) is a port of a bridge: \(address) on it answers no ARP, so give it to the bridge")
+        }
+        if kind == "macvlan" || kind == "macvtap" {
+            words.append("\(name) is a \(kind ?? ""): it and the interface below do not reach each other")
+        }
+        if isTunnel, Self.translated?.contains(address) == true {
+            words.append("\(address) on \(name) is translated (464XLAT): whether its uplink works is not known")
+        }
+        return words
+    }
+}
