@@ -129,16 +129,18 @@ extension NetworkSource {
 
     /// Makes a full report on a target.
     ///
-    /// - Returns: The report, and the entries of the kernel's tables that its findings have.
+    /// - Returns: The report, the entries of the kernel's tables that its packets take, and those that the packets
+    ///   around them take where the kernel shows where they go.
     package func explained(
         _ target: ReachabilityTarget,
         options: ReachabilityOptions
-    ) throws(ReachabilityError) -> (report: ReachabilityReport, entries: [Route]) {
+    ) throws(ReachabilityError) -> (report: ReachabilityReport, entries: [Route], outer: [Route]) {
         try facts.evaluate { (known) throws(Interruption) in
             let evaluation = try known.evaluation(of: target, options, .full)
             return (
                 try known.report(on: target, options, evaluation),
-                evaluation.all.compactMap { $0.answer?.entry }
+                evaluation.all.compactMap { $0.answer?.entry },
+                evaluation.all.compactMap(\.outerEntry) + known.carrierEntries
             )
         }
     }

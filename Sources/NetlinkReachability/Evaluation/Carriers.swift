@@ -12,8 +12,16 @@ struct CarrierKey: Hashable {
         case toEndpoint(TunnelEnds)
         /// To an address that is not known, with this mark: one that stands for the default path.
         case marked(UInt32, IPAddress)
-        /// To the peer of a connected socket.
+        /// To the peer of a connected socket, or to an address with a route of its own.
         case toPeer(IPAddress)
+
+        /// Whether the kernel shows it.
+        var isExact: Bool {
+            switch self {
+            case .toRemote, .toEndpoint: true
+            case .marked, .toPeer: false
+            }
+        }
     }
 
     /// The index of the tunnel.
@@ -71,8 +79,9 @@ struct Carrier {
     let packet: Packet
     let route: PacketRoute
     let evaluation: Evaluation
-    /// The number of tunnels in each other, with that of the packets. WireGuard begins a new count: a thread of its
-    /// own sends its packets.
+    /// The number of tunnels in each other, with that of the packets.
+    ///
+    /// WireGuard begins a new count: a thread of its own sends its packets.
     let depth: Int
 
     /// Whether the kernel drops the packets ("Dead loop on virtual device").
@@ -249,6 +258,22 @@ extension Known {
             carriers[key]?.state = state
             return state
         }
+    }
+
+    /// The entries of the tables for the outer packets that the item has read, where the kernel shows where they go.
+    var carrierEntries: [Route] {
+        var entries: [Route] = []
+        var seen: Set<CarrierKey> = []
+        var next = reading.carriers
+        while let key = next.popLast() {
+            guard key.outer.isExact, seen.insert(key).inserted, let known = carriers[key] else { continue }
+            if case .evaluated(let carrier)? = known.state {
+                let evaluation = carrier.evaluation
+                entries += [evaluation.answer?.entry, evaluation.outerEntry].compactMap(\.self)
+            }
+            next += known.reading.carriers
+        }
+        return entries
     }
 
     private mutating func evaluateOuter(

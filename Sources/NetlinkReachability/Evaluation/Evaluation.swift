@@ -56,6 +56,8 @@ package struct Evaluation: Hashable, Sendable {
         package var all: [Evaluation] = []
         /// What became of the packet that the route puts around this one.
         var outerReason: ReachabilityReason?
+        /// The entry of the tables for that packet; `nil` below ``QueryDetail/full``.
+        var outerEntry: Route?
         /// The rule or route that refuses the packet, in words; empty for none.
         var refusal = ""
         /// Why one nexthop lets packets leave, and another one does not, where only some connections leave.
@@ -114,6 +116,8 @@ package struct Evaluation: Hashable, Sendable {
     package var all: [Evaluation] { basis.value.all }
     /// See ``Basis/outerReason``.
     var outerReason: ReachabilityReason? { basis.value.outerReason }
+    /// See ``Basis/outerEntry``.
+    var outerEntry: Route? { basis.value.outerEntry }
     /// See ``Basis/packets``.
     var packets: InnerPackets? { basis.value.packets }
     /// The route that leads ``packets`` out of the interface; `nil` where that is not known.

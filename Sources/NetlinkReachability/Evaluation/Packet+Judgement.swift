@@ -124,6 +124,7 @@ extension Packet {
             sourceAddress: judgement.flags.isEmpty ? nil : answer.sourceAddress(of: route.query),
             all: all,
             outerReason: try outerReason(of: judgement, route, packets, &known),
+            outerEntry: route.outer?.value.answer.entry,
             refusal: try refusal(judgement, route, &known)?.words ?? "",
             nexthopReasons: try nexthopReasons(of: judgement, answer, route, &known),
             pendingSource: try pendingSource(of: judgement, route.query, &known),

@@ -113,6 +113,7 @@ struct Packet {
     func outerQuery(_ destination: IPAddress) -> RouteQuery {
         var outer = RouteQuery(destination: destination)
         outer.mark = inner.mark
+        outer.wantsEntry = query.wantsEntry
         return outer
     }
 }

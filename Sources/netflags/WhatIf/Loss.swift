@@ -143,7 +143,8 @@ struct LossSearch {
         }
         let old = explained.map(\.report)
         let ports = state.host.portsBySettings
-        let parts = Parts((try? explained.get())?.entries ?? [], state.host)
+        let found = try? explained.get()
+        let parts = Parts((found?.entries ?? []) + (found?.outer ?? []), state.host)
         let losses = parts.found.prefix(Self.limit(parts.found.count)).map { part in
             var changed = state
             let new: Answer
@@ -157,21 +158,37 @@ struct LossSearch {
             }
             let (kind, words) = part.words(text)
             return Loss(
-                kind: kind, description: words, outcome: Self.outcome(old, new, part), old: old, new: new)
+                kind: kind, description: words,
+                outcome: outcome(old, new, part) {
+                    (try? changed.source.explained(target, options: options))?.outer ?? []
+                }, old: old, new: new)
         }
         let ordered = Loss.Kind.allCases.flatMap { kind in losses.filter { $0.kind == kind } }
         return (old, ordered, parts.found.count - losses.count)
     }
 
-    private static func outcome(_ old: Answer, _ new: Answer, _ part: Part) -> Loss.Outcome {
+    /// What a loss does; `outer` has the entries that the packets around those of the target take after it.
+    private func outcome(
+        _ old: Answer,
+        _ new: Answer,
+        _ part: Part,
+        outer: () -> [Route]
+    ) -> Loss.Outcome {
         guard let isReachable = new.isReachable else { return .unknown }
         if !isReachable { return .lost }
         switch part {
-        case .gateway(let key) where new.uses(key): return .lost
+        case .gateway(let key) where new.uses(key) || outer().contains { $0.uses(key) }: return .lost
         case .carrier(let index) where new.sendsSome(through: index): return .lost
         default: break
         }
         return new.isSame(as: old) ? .none : .fallback
+    }
+}
+
+extension Route {
+    /// Whether a nexthop has a gateway.
+    fileprivate func uses(_ key: Neighbour.Key) -> Bool {
+        nexthops.contains { $0.gateway == key.address && $0.interfaceIndex == key.interfaceIndex }
     }
 }
 

@@ -27,6 +27,30 @@ struct LossTests {
         #expect(outcome("rule", "32766:") == "fallback")
     }
 
+    /// The losses of what the outer packets take were not listed.
+    @Test(.needs(.veth, .vxlan), arguments: [("10.9.0.9", "gateway"), ("10.8.0.9", "encapsulation")])
+    func `what the packets around those of a target take is on its way, too`(target: String, kind: String)
+        throws
+    {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.ip(
+            "route add 203.0.113.0/24 via 192.0.2.254",
+            "link add vx type vxlan id 7 remote 203.0.113.9 local 192.0.2.1 dstport 4789",
+            "link add ex type vxlan external dstport 4790", "link set vx up", "link set ex up",
+            "addr add 10.9.0.1/24 dev vx", "addr add 10.8.0.1/32 dev ex",
+            "route add 10.8.0.0/24 encap ip id 7 dst 203.0.113.9 dev ex")
+        let result = try host.run([NetflagsProcess.path, "spof", "--json", target])
+        let losses = result.output.split(separator: "\n").compactMap { JSONValue(String($0)) }
+            .filter { $0["outcome"] == .string("lost") }
+            .map { "\($0["kind"]?.string ?? "") \($0["description"]?.string ?? "")" }
+        for loss in ["link w0", "carrier w0", "gateway 192.0.2.254 on w0"] {
+            #expect(losses.contains(loss), "\(losses)")
+        }
+        #expect(losses.contains { $0.hasPrefix("route 203.0.113.0/24") }, "\(losses)")
+        #expect(kind == "encapsulation" || losses.contains { $0.hasPrefix("address 192.0.2.1/24") }, "\(losses)")
+    }
+
     @Test func `JSON has an object for each loss, with both answers`() throws {
         let result = try NetflagsProcess.run(
             "what-if", "--each", "--json", "--replay", Night.path, "--at", "02:02", "10.8.3.4")
