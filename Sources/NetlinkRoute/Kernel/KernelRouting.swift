@@ -135,7 +135,7 @@ extension KernelRouting: RoutingSource {
         let bound = try facts(aboutInterface: query.outputInterface, detail: .flags)?.link
         if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
         if case .refused(let rejection) = routed(query) { return .rejected(rejection) }
-        guard try !comparesSource() else {
+        guard try !comparesSource(of: query) else {
             throw ReachabilityError(
                 .undecided,
                 operation: "find a route of a bound socket",
@@ -149,12 +149,21 @@ extension KernelRouting: RoutingSource {
         return try answer(to: query)
     }
 
-    /// Whether an IPv6 rule or route compares the source address.
-    private func comparesSource() throws(ReachabilityError) -> Bool {
+    /// Whether an IPv6 rule or route can compare the source address of a packet.
+    private func comparesSource(of query: RouteQuery) throws(ReachabilityError) -> Bool {
         try withSocket { (socket) throws(ReachabilityError) in
-            if try socket.rules(family: .v6).contains(where: { $0.source != nil }) { return true }
+            let rules = try socket.rules(family: .v6).filter { rule in
+                rule.source != nil
+                    && (rule.isInverted
+                        || rule.matchesFlow(of: query)
+                            && rule.destination?.contains(query.destination) != false)
+            }
+            guard rules.isEmpty else { return true }
             let routes = try socket.collect(DumpRequest(.routes, family: .v6)) { change in
-                if case .route(let route, _) = change, route.source != nil { route } else { nil }
+                guard case .route(let route, _) = change, route.source != nil,
+                    route.destination.contains(query.destination)
+                else { return nil as Route? }
+                return route
             }
             return !routes.isEmpty
         }

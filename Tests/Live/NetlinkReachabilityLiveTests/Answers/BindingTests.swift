@@ -6,6 +6,19 @@ import TestNamespaces
 import Testing
 
 struct BindingTests {
+    /// It was undecided, and a tunnel with `dev` and a fixed `tos` counted as one whose outer packets leave.
+    @Test(.needs(.veth)) func `a source-specific route to other addresses leaves a bound IPv6 socket decided`()
+        throws
+    {
+        let host = try TestNamespace.twoWires()
+        try host.addDefaultRoutes()
+        try host.ip("-6 route add throw 2a00::/48 from 2001:db8:1::/64 table 200")
+        let options = ["interface=w1", "source=2001:db8:1::1", "user=1234"]
+        try host.expect("2001:db8:f::1", .none, "noRouteOutOfInterface", options: options)
+        try host.ip("-6 route add unreachable 2001:db8:f::/48 from 2001:db8:2::/64 table 200")
+        #expect(try host.ask("2001:db8:f::1", options).error == "undecided")
+    }
+
     /// The kernel answers "on-link" for every destination of a bound IPv4 socket.
     @Test(.needs(.veth)) func `a bound socket uses only the routes of its interface`() throws {
         let host = try TestNamespace.twoWires()
