@@ -66,7 +66,8 @@ final class ConnectionQuery: Query {
         // The kernel looks for the other end by ARP (`ip_route_output_key_hash_rcu`).
         if present.kind == .noRouteOutOfInterface, connection.remote.family == .v4 {
             details.reason = ReachabilityReason(
-                .noRouteOutOfInterface, details.reason.name, other: "it goes on while the other end answers ARP")
+                .noRouteOutOfInterface, details.reason.name,
+                other: "it goes on while the other end answers ARP")
         }
         if details.state == .local {
             if let blocked = try blockedLoopback(&known, boundTo: present.query?.outputInterface ?? 0) {

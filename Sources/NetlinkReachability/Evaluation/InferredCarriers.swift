@@ -125,7 +125,7 @@ extension Known {
         }
         guard let connected = host.connectedPeers.find() else { throw .missing }
         var peers = try value(of: connected)
-        // OpenVPN over UDP connects no socket. The route to its server stands beside those of half of all addresses each.
+        // OpenVPN over UDP connects no socket. The route to its server stands beside those of half of all addresses.
         if route.isOfHalf { peers += try host.hostRoutes.get(route.table).filter { !peers.contains($0) } }
         return peers.prefix(Self.peerLimit).map { outer(.toPeer($0), to: .address($0), mark: 0) }
     }

@@ -134,7 +134,8 @@ final class KnownHost {
     var missing: [String] {
         [
             addresses.missing("addresses"), links.missing("interfaces"), rules.missing("rules"),
-            hostRoutes.missing("host routes in table"), refusingRoutes.missing("refusing routes for"), askingUser.missing("user"),
+            hostRoutes.missing("host routes in table"), refusingRoutes.missing("refusing routes for"),
+            askingUser.missing("user"),
             connectedPeers.missing("peers of sockets"), nameservers.missing("name servers"),
             answers.missing("answers"), hardwareAddresses.missing("neighbours"),
             ssids.missing("SSID of interface"),

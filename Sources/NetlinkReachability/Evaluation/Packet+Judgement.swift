@@ -9,7 +9,9 @@ extension Packet {
         switch route.outcome {
         case .unreachable(let reason): return Judgement([], reason.kind)
         case .answered(.rejected(let rejection)):
-            var judgement = ReachabilityRules.judge(.rejected(rejection), of: candidate, route.query) { _ in nil }
+            var judgement = ReachabilityRules.judge(.rejected(rejection), of: candidate, route.query) { _ in
+                nil
+            }
             if case .rule? = try refusal(judgement, route, &known) { judgement.kind = .refusedByRule }
             return judgement
         case .answered(let answer):

@@ -271,7 +271,8 @@ extension Packet {
             return try select(query, after: answer, from: [source], &known)
         }
         // The hash of the nexthops is of both addresses.
-        let isChosen = !isIPv6 && answers.entry.answer?.hasSeveralNexthops == true && !answer.hasSeveralNexthops
+        let isChosen =
+            !isIPv6 && answers.entry.answer?.hasSeveralNexthops == true && !answer.hasSeveralNexthops
         guard query.source == nil, isChosen || selectsSource(after: answer) else {
             return (query.source, answer)
         }
@@ -360,6 +361,12 @@ extension Packet {
             isAnyFound = try known.interfaces.exists(index, detail)
         }
         if decides, !isAnyFound, known.beginsAgain() { throw .missing }
+        // A report names those of the other nexthops, too.
+        if let others = match.entry?.nexthops, others.count > match.nexthops.count {
+            _ = try known.all(others) { (nexthop, known) throws(Interruption) in
+                try known.interfaces.exists(nexthop.interfaceIndex, detail)
+            }
+        }
     }
 }
 

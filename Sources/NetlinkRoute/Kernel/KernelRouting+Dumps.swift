@@ -55,13 +55,17 @@ extension KernelRouting {
                 (body.rtm_family, body.rtm_type) = (family.rawValue, RouteType.unicast.rawValue)
                 let request = Request(
                     RTM_GETROUTE, isDump: true, body, [Request.Attribute(Int(RTA_TABLE.rawValue), table)])
-                addresses += try socket.list(request, "list the routes to single hosts", from: []) {
-                    (found: inout [IPAddress], message) in
-                    // An older kernel sends all routes.
-                    guard case .route(let route, _)? = message.change, route.table == table,
-                        route.isHostRoute
-                    else { return }
-                    found.append(route.destination.address)
+                do throws(ReachabilityError) {
+                    addresses += try socket.list(request, "list the routes to single hosts", from: []) {
+                        (found: inout [IPAddress], message) in
+                        // An older kernel sends all routes.
+                        guard case .route(let route, _)? = message.change, route.table == table,
+                            route.isHostRoute
+                        else { return }
+                        found.append(route.destination.address)
+                    }
+                } catch  where [ENOENT, EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
+                    // The family has no such table, or the kernel no such family.
                 }
             }
             return addresses

@@ -50,7 +50,8 @@ extension SnapshotLookup {
 
     fileprivate mutating func matches(_ rule: Rule) throws(ReachabilityError) -> Bool {
         let isSelected =
-            matchesInterfaces(rule) && rule.matchesFlow(of: query) && matchesAddresses(rule) && matchesUser(rule)
+            matchesInterfaces(rule) && rule.matchesFlow(of: query) && matchesAddresses(rule)
+            && matchesUser(rule)
         if isSelected, asksForSource(rule) {
             throw Self.undecided("rule \(rule.priority) selects by the source that its route would give")
         }

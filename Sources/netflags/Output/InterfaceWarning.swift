@@ -21,13 +21,15 @@ struct InterfaceWarning {
     func words(from address: IPAddress) -> [String] {
         var words: [String] = []
         if portKind == "bridge" {
-            words.append("\(name) is a port of a bridge: \(address) on it answers no ARP, so give it to the bridge")
+            words.append(
+                "\(name) is a port of a bridge: \(address) on it answers no ARP, so give it to the bridge")
         }
         if kind == "macvlan" || kind == "macvtap" {
             words.append("\(name) is a \(kind ?? ""): it and the interface below do not reach each other")
         }
         if isTunnel, Self.translated?.contains(address) == true {
-            words.append("\(address) on \(name) is translated (464XLAT): whether its uplink works is not known")
+            words.append(
+                "\(address) on \(name) is translated (464XLAT): whether its uplink works is not known")
         }
         return words
     }

@@ -24,7 +24,8 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole, refusedByRule
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
         // There is a route, but its interface cannot send.
-        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops, tunnelsTooDeep
+        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops,
+            tunnelsTooDeep
         case payloadNotCarried, noPeer, noEndpoint
         // Packets can leave, and the kernel drops the answers.
         case remoteIsLocalAddress

@@ -157,9 +157,8 @@ extension ReachabilityReport.ConnectResult: CustomStringConvertible {
         }
     }
 
-    /// The reason if something else than the route refuses the socket; `nil` where nothing does.
-    ///
-    /// - Parameter flags: What the route says.
+    /// The reason if something else than the route refuses the socket, with the flags of the route; `nil` where nothing
+    /// does.
     func refusal(beside flags: ReachabilityFlags) -> ReachabilityReason? {
         guard case .refused(let number) = self, flags.contains(.reachable),
             // The routes can change between the answers.

@@ -7,7 +7,8 @@ import Testing
 
 struct BindingTests {
     /// It was undecided, and a tunnel with `dev` and a fixed `tos` counted as one whose outer packets leave.
-    @Test(.needs(.veth)) func `a source-specific route to other addresses leaves a bound IPv6 socket decided`()
+    @Test(.needs(.veth))
+    func `a source-specific route to other addresses leaves a bound IPv6 socket decided`()
         throws
     {
         let host = try TestNamespace.twoWires()

@@ -344,7 +344,7 @@ struct ConnectionStatusTests {
         #expect(net.connections[marked]?.description.contains("192.0.3.2:") == true)
         try net.host.ip("rule add fwmark 7 prohibit pref 10")
         #expect(try net.status(marked).state == "waiting")
-        #expect(try net.status(marked).reason == "prohibited")
+        #expect(try net.status(marked).reason == "refusedByRule")
         #expect(try net.status(bound).state == "viable")
         try net.host.ip("rule del fwmark 7 prohibit pref 10", "route del default dev up0 metric 100")
         #expect(try net.status(marked).state == "viable")

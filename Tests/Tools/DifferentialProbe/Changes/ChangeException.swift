@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NetlinkReachability
 internal import NetlinkRecording
 internal import NetlinkRoute
 internal import RoutingModel
@@ -49,7 +50,6 @@ enum ChangeException: String, CaseIterable {
             self = .gatewayScope
             return
         }
-        guard live.flags == predicted.flags else { return nil }
         let zone = address.zone.flatMap { zone in snapshot.links.values.first { $0.name == "\(zone)" } }
         let plain = addresses.map {
             RouteQuery(destination: $0.withoutZone, outputInterface: zone?.index ?? 0)
@@ -66,6 +66,9 @@ enum ChangeException: String, CaseIterable {
         let queries = plain + sourced
         // The source of the nexthop that the hash selects can lead to another table.
         let isAnyOpen = plain.contains { !snapshot.openChoices(for: $0).isEmpty }
+        // It can select one without a carrier.
+        let isDead = isAnyOpen && live.flags == ReachabilityFlags([]).letters
+        guard live.flags == predicted.flags || isDead else { return nil }
         var other = predicted
         other.source = live.source
         if queries.contains(where: {

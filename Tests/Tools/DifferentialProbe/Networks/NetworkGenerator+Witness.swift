@@ -39,7 +39,59 @@ extension NetworkGenerator {
                 .ip6("route add default via 2001:db8:2::1 table 500"),
             ]
         }
-        return commands + publicRoutes(seed: seed)
+        return commands + publicRoutes(seed: seed) + deadNexthops(seed: seed) + oddities(seed: seed)
+    }
+
+    /// Routes with several nexthops, one of them without a carrier, and what the kernel chooses one by.
+    private static func deadNexthops(seed: UInt64) -> [Command] {
+        var random = SeededGenerator(seed: seed ^ 0x6861_7368)
+        guard random.once(in: 3) else { return [] }
+        let (dead, other) = (random.below(3), random.below(3))
+        var commands: [Command] = [
+            .ip(
+                "route add 10.9.0.0/16 metric 70 nexthop via 10.0.\(dead).1 dev v\(dead) "
+                    + "nexthop via 10.0.\(other).1 dev v\(other)"),
+            .ip6(
+                "route add 2001:db8:9::/48 metric 70 nexthop via 2001:db8:\(dead)::1 dev v\(dead) "
+                    + "nexthop via 2001:db8:\(other)::1 dev v\(other)"),
+            .ip("link set p\(dead) down"),
+        ]
+        for family in ["ipv4", "ipv6"] where random.once(in: 2) {
+            commands.append(
+                .setting(path: "net/\(family)/fib_multipath_hash_policy", value: "\(random.below(4))"))
+        }
+        return commands
+    }
+
+    /// Null routes, default routes from link-local addresses, loopback addresses behind an interface, and rules by
+    /// alternative names.
+    private static func oddities(seed: UInt64) -> [Command] {
+        var random = SeededGenerator(seed: seed ^ 0x6f64_6473)
+        let number = random.below(3)
+        var commands: [Command] = []
+        if random.once(in: 8) {
+            commands.append(.ip("route add 198.51.100.0/24 via 127.0.0.1 dev lo metric 90"))
+        }
+        if random.once(in: 8) { commands.append(.ip6("route add 2001:db8:9::/48 dev lo metric 90")) }
+        if random.once(in: 8) {
+            commands += [
+                .ip("addr add 169.254.7.\(number + 1)/16 dev v\(number)"),
+                .ip("route add default dev v\(number) src 169.254.7.\(number + 1) metric 91"),
+            ]
+        }
+        if random.once(in: 8) {
+            commands += [
+                .setting(path: "net/ipv4/conf/v\(number)/route_localnet", value: "1"),
+                .ip("route add 127.7.0.0/16 dev v\(number)"),
+            ]
+        }
+        if random.once(in: 8) {
+            commands += [
+                .ip("link property add dev v\(number) altname uplink\(number)"),
+                .ip("rule add pref 61 oif uplink\(number) lookup \(random.pick([100, 200]))"),
+            ]
+        }
+        return commands
     }
 
     /// Routes that halve the address space or contain all public addresses, with and without a default route, and

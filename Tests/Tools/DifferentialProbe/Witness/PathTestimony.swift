@@ -65,6 +65,15 @@ struct WitnessedNetwork {
         return try !isDead(exit.interface)
     }
 
+    /// Whether a connected socket takes an interface that is dead, where the kernel chooses one of several nexthops by
+    /// the addresses alone.
+    func takesDead(_ query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Bool {
+        guard kernel.multipathHashPolicy(query.destination.unmapped.family) == .addresses,
+            let exit = try exit(of: query, outcome)
+        else { return false }
+        return try isDead(exit.interface)
+    }
+
     /// Whether an interface is down or has no carrier.
     func isDead(_ interface: UInt32) throws(ReachabilityError) -> Bool {
         let dead: InterfaceTraits = [.isDown, .hasNoCarrier, .lowerIsDown, .lowerHasNoCarrier]

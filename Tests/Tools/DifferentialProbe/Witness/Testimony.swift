@@ -55,9 +55,15 @@ struct Testimony {
             let path =
                 triple.kind == .defaultPath
                 ? try PathTestimony(triple, found, sockets.filter { $0.1.connects == true }, network) : nil
+            // The best nexthop had counted, which the packets of the socket do not take.
+            let isAddress = triple.kind != .defaultPath && triple.kind != .tunnel
+            let takesDead =
+                isAddress && found.contains(.reachable) && !found.contains(.isLocalAddress)
+                ? try connected.map(network.takesDead) == true : false
             (flags, self.reasons, tunnel) = (.flags(found), reasons, inTunnel)
             (self.entry, self.leaves) = (entry, leaves)
-            difference = inTunnel?.difference ?? path?.rawValue
+            difference =
+                inTunnel?.difference ?? path?.rawValue ?? (takesDead ? "the socket takes a dead link" : nil)
         } catch {
             (flags, reasons, tunnel, difference) = (Answer(error), [], nil, nil)
             (entry, leaves) = (nil, false)

@@ -154,8 +154,10 @@ struct CodingTests {
 
     @Test func `values describe themselves in one line`() throws {
         let report = try report()
-        #expect(report.description == "198.51.100.7: -R -------, through gateway 192.0.2.1 on eth0")
-        #expect(report.findings.map(\.description) == [report.description])
+        let route = "198.51.100.7: -R -------, through gateway 192.0.2.1 on eth0"
+        let refused = "198.51.100.7: -R -------, a socket is refused with EPERM, although there is a route"
+        #expect(report.description == refused)
+        #expect(report.findings.map(\.description) == [route])
         #expect(report.interface?.description == "eth0 (wiredEthernet)")
         #expect(report.interface?.id == 2)
     }
@@ -216,7 +218,8 @@ struct CodingTests {
             .noAdmittedInterface,
             .nameNotFound,
             .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
-            .payloadNotCarried, .noPeer, .noEndpoint, .someConnections, .refusedByRule, .socketRefused, .tunnelsTooDeep,
+            .payloadNotCarried, .noPeer, .noEndpoint, .someConnections, .refusedByRule, .socketRefused,
+            .tunnelsTooDeep,
         ]
         #expect(
             codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())

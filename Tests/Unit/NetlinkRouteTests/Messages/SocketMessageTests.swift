@@ -103,7 +103,9 @@ struct SocketMessageTests {
         }
     }
 
-    @Test(arguments: [([], false), ([0x10, 0], false), ([0x20, 0], true), ([0x3F, 7], true)] as [([UInt8], Bool)])
+    @Test(
+        arguments: [([], false), ([0x10, 0], false), ([0x20, 0], true), ([0x3F, 7], true)]
+            as [([UInt8], Bool)])
     func `a socket is transparent if the kernel says so`(bits: [UInt8], isTransparent: Bool) throws {
         let message = bits.isEmpty ? MessageBytes.socket() : .socket().adding(22, bits)
         #expect(try parse(message)?.flow.isTransparent == isTransparent)

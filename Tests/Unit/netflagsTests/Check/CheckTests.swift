@@ -100,7 +100,8 @@ struct CheckTests {
     }
 
     /// The line said yes above one that said refused.
-    @Test(.needs(.veth, .ipsecPolicies)) func `--explain says no where a socket is refused, and the flags stay`()
+    @Test(.needs(.veth, .ipsecPolicies))
+    func `--explain says no where a socket is refused, and the flags stay`()
         throws
     {
         let host = try TestNamespace()
@@ -122,7 +123,10 @@ struct CheckTests {
             "link add mv0 link br0 type macvlan mode bridge", "link set mv0 up",
             "addr add 198.51.100.1/24 dev mv0")
         for (target, words) in [
-            ("192.0.2.9", "w0 is a port of a bridge: 192.0.2.1 on it answers no ARP, so give it to the bridge"),
+            (
+                "192.0.2.9",
+                "w0 is a port of a bridge: 192.0.2.1 on it answers no ARP, so give it to the bridge"
+            ),
             ("198.51.100.9", "mv0 is a macvlan: it and the interface below do not reach each other"),
         ] {
             let explained = try host.run([NetflagsProcess.path, "--explain", target]).output

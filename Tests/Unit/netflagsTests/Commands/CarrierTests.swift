@@ -224,11 +224,17 @@ struct CarrierTests {
         try host.ip("route add 0.0.0.0/1 dev tun0", "route add 128.0.0.0/1 dev tun0")
         func carriers() throws -> String { try self.carriers(host) }
         #expect(try carriers() == "what carries tun0 is not known")
+        // OpenVPN over UDP connects no socket.
         try host.ip("route add 203.0.113.5 via 192.0.2.254")
+        #expect(try carriers() == "tun0 is carried by w0 (to 203.0.113.5; inferred from a host route)")
+        try host.ip(
+            "route del 0.0.0.0/1", "route del 128.0.0.0/1", "route replace default dev tun0")
         #expect(try carriers() == "what carries tun0 is not known")
         try host.command(["connect", "udp", "203.0.113.5"])
         #expect(try carriers() == "tun0 is carried by w0 (to 203.0.113.5; inferred from a host route)")
-        try host.ip("route del 0.0.0.0/1", "route del 128.0.0.0/1", "route add default dev tun0 table 51820")
+        try host.ip(
+            "route del default", "route add default via 192.0.2.254", "route add default dev tun0 table 51820"
+        )
         try host.ip("rule add not fwmark 51820 table 51820", "rule add table main suppress_prefixlength 0")
         #expect(try carriers() == "tun0 is carried by w0 (mark 51820; inferred from a rule)")
     }

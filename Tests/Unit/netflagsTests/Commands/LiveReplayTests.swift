@@ -13,6 +13,8 @@ struct LiveReplayTests {
         try host.wire("w0", "192.0.2.1/24", "2001:db8::1/64")
         try host.wire("w1", "203.0.113.1/24", "2001:db8:1::1/64")
         try host.wire("w2", "198.51.100.1/24", "2001:db8:2::1/64")
+        // A recording does not hold the hash, by which packets to an address take one nexthop.
+        for family in ["ipv4", "ipv6"] { try host.set("net/\(family)/fib_multipath_hash_policy", "1") }
         try host.ip(
             "route add default via 192.0.2.254",
             "-6 route add default via 2001:db8::254",

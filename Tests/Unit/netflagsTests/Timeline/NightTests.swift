@@ -94,7 +94,7 @@ struct NightTests {
                 ["the default route via 192.0.2.1 could not be used"],
                 [
                     "the default route via 192.0.2.1 could not be used", "no route",
-                    "a route or rule drops it (blackhole)",
+                    "the rule 100 (to 198.51.100.0/24) drops it (blackhole)",
                 ],
                 ["the route to 10.8.0.0/16 via 203.0.113.1 could not be used"],
                 ["the default route via 2001:db8::1 could not be used"],

@@ -48,7 +48,8 @@ struct LossTests {
             #expect(losses.contains(loss), "\(losses)")
         }
         #expect(losses.contains { $0.hasPrefix("route 203.0.113.0/24") }, "\(losses)")
-        #expect(kind == "encapsulation" || losses.contains { $0.hasPrefix("address 192.0.2.1/24") }, "\(losses)")
+        #expect(
+            kind == "encapsulation" || losses.contains { $0.hasPrefix("address 192.0.2.1/24") }, "\(losses)")
     }
 
     @Test func `JSON has an object for each loss, with both answers`() throws {
