@@ -13,6 +13,7 @@ static bool cnl_put_selectors(struct nl_msg *message, const cnl_route_request *r
     return nla_put(message, RTA_DST, size, request->destination) == 0 &&
            (!request->has_source || nla_put(message, RTA_SRC, size, request->source) == 0) &&
            (!request->output_interface || nla_put_u32(message, RTA_OIF, request->output_interface) == 0) &&
+           (!request->input_interface || nla_put_u32(message, RTA_IIF, request->input_interface) == 0) &&
            (!request->mark || nla_put_u32(message, RTA_MARK, request->mark) == 0) &&
            (!request->has_uid || nla_put_u32(message, RTA_UID, request->uid) == 0) &&
            (!request->ip_protocol || nla_put_u8(message, RTA_IP_PROTO, request->ip_protocol) == 0) &&

@@ -64,7 +64,7 @@ int cnl_query_catch_up(cnl_query *query);
 
 /* MARK: lookups */
 
-/* A route lookup for one packet of this host. */
+/* A route lookup for one packet: of this host, or one that arrives. */
 typedef struct cnl_route_request {
     uint8_t family; /* AF_INET or AF_INET6 */
     uint8_t tos;
@@ -72,6 +72,7 @@ typedef struct cnl_route_request {
     bool wants_entry;    /* RTM_F_FIB_MATCH: the table's entry with all nexthops, not the nexthop chosen */
     bool has_source, has_uid;
     uint32_t output_interface; /* 0 for any */
+    uint32_t input_interface;  /* RTA_IIF: where the packet arrives, 0 for a packet of this host */
     uint32_t mark;
     uint32_t uid; /* without has_uid the kernel uses the caller's */
     uint16_t source_port, destination_port; /* host order, 0 for none */

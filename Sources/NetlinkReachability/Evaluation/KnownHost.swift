@@ -102,6 +102,10 @@ final class KnownHost {
     var multipathHashPolicies = KnownFacts<IPAddress.Family, MultipathHashPolicy?>()
     /// What connect(2) gives a socket; `nil` where no socket can show it.
     var connections = KnownFacts<RouteQuery, ConnectOutcome?>()
+    /// The settings that decide about packets that arrive on an interface; `nil` for one that does not exist.
+    var inputSettings = KnownFacts<UInt32, InputSettings?>()
+    /// The IPv4 routes over an address in a table.
+    var routes = KnownFacts<TableQuery, [Route]>()
     /// What names resolve to.
     var names = KnownFacts<NameQuery, NetworkSource.NameResolution>()
     /// The policy of the host that orders addresses.
@@ -113,6 +117,14 @@ final class KnownHost {
         let answer: RouteAnswer
 
         var description: String { "\(packet.destination)" }
+    }
+
+    /// An address, and the table in which it is looked up.
+    struct TableQuery: Equatable, CustomStringConvertible {
+        let table: UInt32
+        let address: IPAddress
+
+        var description: String { "\(address) in table \(table)" }
     }
 
     /// What decides how a name is resolved.
@@ -143,6 +155,8 @@ final class KnownHost {
             wireGuardPeers.missing("WireGuard peers of interface"), sources.missing("sources for"),
             multipathHashPolicies.missing("hash of nexthops of"), connections.missing("connect(2) of"),
             names.missing("addresses of"), addressPolicy.missing("policy of addresses"),
+            connections.missing("connect(2) of"), names.missing("addresses of"),
+            inputSettings.missing("settings of interface"), routes.missing("routes over"),
         ].flatMap(\.self)
     }
 
@@ -186,6 +200,14 @@ final class KnownHost {
                 try routing.sourceAddresses(for: query.packet, after: query.answer)
             })
         note(multipathHashPolicies.ask { family in routing.multipathHashPolicy(family) })
+        note(
+            inputSettings.ask { (index) throws(ReachabilityError) in
+                try routing.inputSettings(ofInterface: index)
+            })
+        note(
+            routes.ask { (query) throws(ReachabilityError) in
+                try routing.routes(inTable: query.table, over: query.address)
+            })
         note(connections.ask { (query) throws(ReachabilityError) in try routing.connect(query) })
         note(names.askTogether(facts.resolver.resolve))
         note(addressPolicy.ask { _ in facts.addressPolicy() })

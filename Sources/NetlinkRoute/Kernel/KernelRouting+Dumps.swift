@@ -167,6 +167,73 @@ extension KernelRouting {
 }
 
 extension KernelRouting {
+    /// Returns the settings that decide about packets that arrive on an interface.
+    ///
+    /// They are asked for each time: few changes of them are notified.
+    package func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
+        let found = try withSocket { (socket) throws(ReachabilityError) -> InputSettings? in
+            guard let link = try socket.link(index: index) else { return nil }
+            var all = RoutingSettings()
+            for family in IPAddress.Family.allCases {
+                var body = netconfmsg()
+                body.ncm_family = family.rawValue
+                let request = Request(
+                    DumpRequest.Table.settings.rawValue, body,
+                    [Request.Attribute(NETCONFA_IFINDEX, NETCONFA_IFINDEX_ALL)])
+                let settings = try socket.value(
+                    request, "ask for the settings of all interfaces",
+                    missingFor: [EOPNOTSUPP, EAFNOSUPPORT, EPFNOSUPPORT], FamilySettings.init)
+                if let settings { all.take(settings) }
+            }
+            return InputSettings(own: link.settings, all: all)
+        }
+        guard var found else { return nil }
+        // /proc/sys/net shows the network namespace of the thread that reads it.
+        if isInNamespace { found.all.fill(from: .sysctlsOfAll) }
+        return found
+    }
+
+    /// Returns the IPv4 routes of a table whose prefix covers an address.
+    package func routes(
+        inTable table: UInt32, over address: IPAddress
+    ) throws(ReachabilityError) -> [Route] {
+        try withSocket { (socket) throws(ReachabilityError) in
+            try socket.collect(DumpRequest(.routes, family: .v4)) { change in
+                guard case .route(let route, _) = change, route.table == table,
+                    route.destination.contains(address)
+                else { return nil }
+                return route
+            }
+        }
+    }
+}
+
+extension RoutingSettings {
+    /// The settings of all interfaces that no message of the kernel holds, from /proc/sys; what cannot be read there is
+    /// unknown.
+    ///
+    /// Everyone can read them. They are those of the network namespace of the calling thread.
+    package static var sysctlsOfAll: RoutingSettings {
+        var settings = RoutingSettings()
+        settings.arrival.takesOwnSources = sysctl("accept_local")
+        settings.arrival.looksBackByMark = sysctl("src_valid_mark")
+        settings.arrival.sendsRedirects = sysctl("send_redirects")
+        settings.routesLoopback = sysctl("route_localnet")
+        return settings
+    }
+
+    /// Whether a setting of `net.ipv4.conf.all` is on; `nil` where it cannot be read.
+    private static func sysctl(_ name: String) -> Bool? {
+        let descriptor = open("/proc/sys/net/ipv4/conf/all/\(name)", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var byte: UInt8 = 0
+        guard read(descriptor, &byte, 1) == 1 else { return nil }
+        return byte != UInt8(ascii: "0")
+    }
+}
+
+extension KernelRouting {
     /// Returns the hardware addresses of the neighbours that have one.
     ///
     /// - Throws: An error when the dump failed, or was interrupted each time (EAGAIN).

@@ -51,6 +51,7 @@ extension Link {
             ),
             tunnel: TunnelEnds(kind: kind, info)
         )
+        settings.arrival = ArrivalSettings(ipv4: ipv4, ipv6: ipv6)
         // A name has at most 127 bytes.
         alternativeNames = try attributes.texts(IFLA_PROP_LIST, limit: 127)
     }
@@ -58,21 +59,59 @@ extension Link {
     /// Indices into IFLA_INET_CONF and IFLA_INET6_CONF.
     ///
     /// They are written out because linux/ipv6.h clashes with glibc. Those of IPv4 are IPV4_DEVCONF_* less 1.
-    private enum Setting: Int {
+    fileprivate enum Setting: Int {
+        /// IPV4_DEVCONF_FORWARDING has the index of DEVCONF_FORWARDING.
+        static let forwardsV4 = Self.forwardsV6
+        /// IPV4_DEVCONF_SEND_REDIRECTS
+        case sendsRedirects = 5
+        /// IPV4_DEVCONF_RP_FILTER
+        case reversePathFilter = 7
+        /// IPV4_DEVCONF_ACCEPT_LOCAL
+        case takesOwnSources = 22
+        /// IPV4_DEVCONF_SRC_VMARK
+        case looksBackByMark = 23
         /// IPV4_DEVCONF_ROUTE_LOCALNET
         case routesLoopback = 25
         /// IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
         case ignoresLinkdownV4 = 28
+        /// IPV4_DEVCONF_BC_FORWARDING
+        case forwardsBroadcasts = 31
+        /// DEVCONF_DISABLE_IPV6
+        case ipv6IsOff = 26
         /// DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
         case ignoresLinkdownV6 = 39
+        /// DEVCONF_FORCE_FORWARDING
+        case ipv6ForwardsAlways = 59
         /// DEVCONF_FORWARDING
         case forwardsV6 = 0
 
         /// The setting; `nil` for an array that ends before it.
-        func value(in array: UnsafeRawBufferPointer) -> Bool? {
+        func value(in array: UnsafeRawBufferPointer) -> Bool? { number(in: array).map { $0 != 0 } }
+
+        /// The setting as a number; `nil` for an array that ends before it.
+        func number(in array: UnsafeRawBufferPointer) -> Int32? {
             let offset = rawValue * MemoryLayout<Int32>.size
             guard array.count >= offset + MemoryLayout<Int32>.size else { return nil }
-            return array.loadUnaligned(fromByteOffset: offset, as: Int32.self) != 0
+            return array.loadUnaligned(fromByteOffset: offset, as: Int32.self)
+        }
+    }
+}
+
+extension ArrivalSettings {
+    /// Reads IFLA_INET_CONF and IFLA_INET6_CONF; a kernel whose array ends before a setting does not have it.
+    fileprivate init(ipv4: UnsafeRawBufferPointer?, ipv6: UnsafeRawBufferPointer?) {
+        self.init()
+        if let ipv4 {
+            ipv4Forwards = Link.Setting.forwardsV4.value(in: ipv4)
+            sendsRedirects = Link.Setting.sendsRedirects.value(in: ipv4)
+            reversePathFilter = Link.Setting.reversePathFilter.number(in: ipv4).map(UInt8.init(clamping:))
+            takesOwnSources = Link.Setting.takesOwnSources.value(in: ipv4)
+            looksBackByMark = Link.Setting.looksBackByMark.value(in: ipv4)
+            forwardsBroadcasts = Link.Setting.forwardsBroadcasts.value(in: ipv4) ?? false
+        }
+        if let ipv6 {
+            ipv6IsOff = Link.Setting.ipv6IsOff.value(in: ipv6)
+            ipv6ForwardsAlways = Link.Setting.ipv6ForwardsAlways.value(in: ipv6) ?? false
         }
     }
 }
@@ -151,7 +190,10 @@ extension FamilySettings {
             family: family,
             place: place,
             ignoresLinkdown: ignoresLinkdown.map { $0 != 0 },
-            forwards: try attributes.value(NETCONFA_FORWARDING, as: Int32.self).map { $0 != 0 }
+            forwards: try attributes.value(NETCONFA_FORWARDING, as: Int32.self).map { $0 != 0 },
+            reversePathFilter: try attributes.value(NETCONFA_RP_FILTER, as: Int32.self)
+                .map(UInt8.init(clamping:)),
+            forwardsBroadcasts: try attributes.value(NETCONFA_BC_FORWARDING, as: Int32.self).map { $0 != 0 }
         )
     }
 }

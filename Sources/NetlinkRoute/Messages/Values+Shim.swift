@@ -59,7 +59,7 @@ extension RouteRejection {
     /// Wraps an errno that says that there is no route; `nil` for one that says that the lookup failed.
     init?(kernelError number: Int32) {
         switch number {
-        case ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL:
+        case ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EXDEV:
             self.init(rawValue: number)
         case EAFNOSUPPORT, EOPNOTSUPP, EPFNOSUPPORT:
             // A kernel without IPv6 does not know the request.
@@ -77,6 +77,7 @@ extension cnl_route_request {
         query.destination.write(to: &destination)
         wants_entry = !query.selectsNexthop
         output_interface = query.outputInterface
+        input_interface = query.inputInterface
         if let source = query.source {
             has_source = true
             source.write(to: &self.source)

@@ -329,18 +329,26 @@ package struct FamilySettings: Hashable, Sendable {
     package var ignoresLinkdown: Bool?
     /// Whether packets are forwarded (`forwarding`); `nil` where nothing is said.
     package var forwards: Bool?
+    /// The reverse path filter (`rp_filter`) of IPv4; `nil` where nothing is said.
+    package var reversePathFilter: UInt8?
+    /// Whether broadcasts are forwarded (`bc_forwarding`), in IPv4; `nil` where nothing is said.
+    package var forwardsBroadcasts: Bool?
 
     /// Describes settings.
     package init(
         family: IPAddress.Family,
         place: Place,
         ignoresLinkdown: Bool? = nil,
-        forwards: Bool? = nil
+        forwards: Bool? = nil,
+        reversePathFilter: UInt8? = nil,
+        forwardsBroadcasts: Bool? = nil
     ) {
         self.family = family
         self.place = place
         self.ignoresLinkdown = ignoresLinkdown
         self.forwards = forwards
+        self.reversePathFilter = reversePathFilter
+        self.forwardsBroadcasts = forwardsBroadcasts
     }
 }
 
@@ -360,10 +368,17 @@ package struct RoutingSettings: Hashable, Sendable {
     ///
     /// A router does not ask whether its neighbours answer.
     package var ipv6Forwards: Bool?
+    /// What decides about packets that arrive.
+    package var arrival = ArrivalSettings()
 
     /// The initial settings of a network namespace.
-    package static let initial = RoutingSettings(
-        ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false, routesLoopback: false)
+    package static let initial: RoutingSettings = {
+        var settings = RoutingSettings(
+            ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false, routesLoopback: false
+        )
+        settings.arrival = .initial
+        return settings
+    }()
 
     /// Describes settings; what is left out is unknown.
     package init(
@@ -386,6 +401,9 @@ package struct RoutingSettings: Hashable, Sendable {
         switch settings.family {
         case .v4:
             ipv4IgnoresLinkdown = settings.ignoresLinkdown ?? ipv4IgnoresLinkdown
+            arrival.ipv4Forwards = settings.forwards ?? arrival.ipv4Forwards
+            arrival.reversePathFilter = settings.reversePathFilter ?? arrival.reversePathFilter
+            arrival.forwardsBroadcasts = settings.forwardsBroadcasts ?? arrival.forwardsBroadcasts
         case .v6:
             ipv6IgnoresLinkdown = settings.ignoresLinkdown ?? ipv6IgnoresLinkdown
             ipv6Forwards = settings.forwards ?? ipv6Forwards
@@ -398,6 +416,108 @@ package struct RoutingSettings: Hashable, Sendable {
         ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
         ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
         routesLoopback = routesLoopback ?? other.routesLoopback
+        arrival.fill(from: other.arrival)
+    }
+}
+
+/// Settings that decide about packets that arrive, for one interface or for all; `nil` is unknown.
+///
+/// Dumps of links hold those of each interface. Of those for all, RTM_NEWNETCONF holds `rp_filter`, `forwarding` and
+/// `bc_forwarding`.
+package struct ArrivalSettings: Hashable, Sendable {
+    /// The sysctl `forwarding` for IPv4.
+    package var ipv4Forwards: Bool?
+    /// The sysctl `rp_filter`: 0 for none, 1 for the strict one, 2 for the loose one.
+    package var reversePathFilter: UInt8?
+    /// The sysctl `accept_local`: whether packets from an address of this host are taken.
+    package var takesOwnSources: Bool?
+    /// The sysctl `src_valid_mark`: whether the way back is that of the packet's mark.
+    package var looksBackByMark: Bool?
+    /// The sysctl `bc_forwarding`.
+    package var forwardsBroadcasts: Bool?
+    /// The sysctl `send_redirects`.
+    package var sendsRedirects: Bool?
+    /// The sysctl `disable_ipv6`.
+    package var ipv6IsOff: Bool?
+    /// The sysctl `force_forwarding` for IPv6 (Linux 6.17 and later).
+    package var ipv6ForwardsAlways: Bool?
+
+    /// The initial settings of a network namespace.
+    package static let initial: ArrivalSettings = {
+        var settings = ArrivalSettings()
+        (settings.ipv4Forwards, settings.reversePathFilter, settings.sendsRedirects) = (false, 0, true)
+        (settings.takesOwnSources, settings.looksBackByMark, settings.forwardsBroadcasts) = (
+            false, false, false
+        )
+        (settings.ipv6IsOff, settings.ipv6ForwardsAlways) = (false, false)
+        return settings
+    }()
+
+    /// Nothing is known.
+    package init() {}
+
+    /// Takes over what is unknown.
+    package mutating func fill(from other: Self) {
+        ipv4Forwards = ipv4Forwards ?? other.ipv4Forwards
+        reversePathFilter = reversePathFilter ?? other.reversePathFilter
+        takesOwnSources = takesOwnSources ?? other.takesOwnSources
+        looksBackByMark = looksBackByMark ?? other.looksBackByMark
+        forwardsBroadcasts = forwardsBroadcasts ?? other.forwardsBroadcasts
+        sendsRedirects = sendsRedirects ?? other.sendsRedirects
+        ipv6IsOff = ipv6IsOff ?? other.ipv6IsOff
+        ipv6ForwardsAlways = ipv6ForwardsAlways ?? other.ipv6ForwardsAlways
+    }
+}
+
+/// The settings in force for packets that arrive on an interface: its own, and those for all; `nil` is unknown.
+package struct InputSettings: Hashable, Sendable {
+    /// Those of the interface.
+    package var own: RoutingSettings
+    /// Those for all interfaces.
+    package var all: RoutingSettings
+
+    /// Combines the settings of an interface with those for all.
+    package init(own: RoutingSettings, all: RoutingSettings) {
+        (self.own, self.all) = (own, all)
+    }
+
+    /// The reverse path filter: the greater value counts, so that the loose one wins (`IN_DEV_RPFILTER`).
+    package var reversePathFilter: UInt8? {
+        let (one, other) = (own.arrival.reversePathFilter, all.arrival.reversePathFilter)
+        if one == 2 || other == 2 { return 2 }
+        guard let one, let other else { return nil }
+        return max(one, other)
+    }
+
+    /// Whether IPv4 packets are forwarded: the interface's own setting alone counts.
+    package var ipv4Forwards: Bool? { own.arrival.ipv4Forwards }
+    /// Whether packets from an address of this host are taken.
+    package var takesOwnSources: Bool? { either(\.arrival.takesOwnSources) }
+    /// Whether the way back is that of the packet's mark.
+    package var looksBackByMark: Bool? { either(\.arrival.looksBackByMark) }
+    /// Whether packets of 127.0.0.0/8 are taken.
+    package var routesLoopback: Bool? { either(\.routesLoopback) }
+    /// Whether a packet that leaves where it came from makes a redirect.
+    package var sendsRedirects: Bool? { either(\.arrival.sendsRedirects) }
+    /// Whether broadcasts to another network are forwarded: both settings count.
+    package var forwardsBroadcasts: Bool? {
+        let (one, other) = (own.arrival.forwardsBroadcasts, all.arrival.forwardsBroadcasts)
+        if one == false || other == false { return false }
+        return one.flatMap { one in other.map { one && $0 } }
+    }
+    /// Whether the interface takes no IPv6 packets.
+    package var ipv6IsOff: Bool? { own.arrival.ipv6IsOff }
+    /// Whether IPv6 packets are forwarded: the interface's own `forwarding` decides nothing.
+    package var ipv6Forwards: Bool? {
+        let (one, other) = (own.arrival.ipv6ForwardsAlways, all.ipv6Forwards)
+        if one == true || other == true { return true }
+        return one == nil || other == nil ? nil : false
+    }
+
+    private func either(_ setting: KeyPath<RoutingSettings, Bool?>) -> Bool? {
+        let (one, other) = (own[keyPath: setting], all[keyPath: setting])
+        if one == true || other == true { return true }
+        return one == nil || other == nil ? nil : false
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A query to a routing table: the route of one packet that this host sends.
+/// A query to a routing table: the route of one packet that this host sends, or that arrives.
 ///
 /// The flow fields (protocol, ports, type of service) matter only where a policy rule or a route matches on
 /// them. The kernel's counterpart is the request RTM_GETROUTE.
@@ -24,7 +24,13 @@ package struct RouteQuery: Hashable, Sendable {
     @usableFromInline package var selectsNexthop = false
     /// Whether to answer with the whole entry (``RouteMatch/entry``).
     @usableFromInline package var wantsEntry = false
+    /// The index of the interface that the packet arrives on, 0 for a packet of this host.
+    ///
+    /// The kernel's counterpart is RTA_IIF. The answer is what becomes of the packet: a `local` route delivers it.
+    @usableFromInline package var inputInterface: UInt32 = 0
     /// The local address that the socket is bound to; it must be an address of this host.
+    ///
+    /// Of a packet that arrives, it is the sender.
     @usableFromInline package var source: IPAddress?
     /// The socket's mark (SO_MARK).
     @usableFromInline package var mark: UInt32
@@ -57,6 +63,26 @@ package struct RouteQuery: Hashable, Sendable {
 }
 
 extension RouteQuery {
+    /// The query about a packet that arrives.
+    ///
+    /// The kernel judges it as one of the user 0: without a user IPv6 misses rules that look at it.
+    package static func arriving(
+        on interface: UInt32, from source: IPAddress, to destination: IPAddress
+    ) -> RouteQuery {
+        var query = RouteQuery(destination: destination.withoutZone, source: source.withoutZone)
+        (query.inputInterface, query.user, query.selectsNexthop) = (interface, 0, true)
+        return query
+    }
+
+    /// The query about a packet back to the sender of one that arrives, as the kernel validates the source address:
+    /// without a mark (`__fib_validate_source`).
+    package var back: RouteQuery {
+        var query = RouteQuery(destination: source ?? destination, source: destination)
+        (query.user, query.ipProtocol, query.typeOfService) = (0, ipProtocol, typeOfService)
+        (query.sourcePort, query.destinationPort) = (destinationPort, sourcePort)
+        return query.forPacket
+    }
+
     /// The query about the nexthop and the source address of this packet.
     package var forPacket: RouteQuery {
         var query = self
@@ -352,6 +378,9 @@ package struct RouteRejection: RawRepresentable, Hashable, Sendable {
     package static let noSourceAddress = RouteRejection(rawValue: 99)
     /// The kernel has no such address family (EAFNOSUPPORT).
     package static let noFamily = RouteRejection(rawValue: 97)
+    /// The reverse path filter drops a packet that arrives (EXDEV); the kernel says EINVAL since a version between
+    /// 6.13 and 6.18.
+    package static let reversePathFilter = RouteRejection(rawValue: 18)
 }
 
 /// How the kernel chooses one nexthop of several: the sysctl `fib_multipath_hash_policy` of a family.

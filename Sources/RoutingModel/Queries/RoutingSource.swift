@@ -89,6 +89,17 @@ package protocol RoutingSource: Sendable {
     /// By default the list of interfaces is searched.
     func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32?
 
+    // MARK: What packets that arrive need
+
+    /// Returns the settings that decide about packets that arrive on an interface; `nil` when no interface has that
+    /// index, and by default.
+    func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings?
+
+    /// Lists the IPv4 routes of a table whose prefix covers an address, in no promised order; empty by default.
+    func routes(
+        inTable table: UInt32, over address: IPAddress
+    ) throws(ReachabilityError) -> [Route]
+
     // MARK: What reports add
 
     /// Returns what connect(2) gives a socket of the running kernel; `nil` where no socket can show it, and by default.
@@ -143,6 +154,16 @@ extension RoutingSource {
 
     package func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
         nil
+    }
+
+    package func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
+        nil
+    }
+
+    package func routes(
+        inTable table: UInt32, over address: IPAddress
+    ) throws(ReachabilityError) -> [Route] {
+        []
     }
 
     package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
@@ -238,6 +259,16 @@ extension ForwardingSource {
 
     package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
         try base.connect(query)
+    }
+
+    package func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
+        try base.inputSettings(ofInterface: index)
+    }
+
+    package func routes(
+        inTable table: UInt32, over address: IPAddress
+    ) throws(ReachabilityError) -> [Route] {
+        try base.routes(inTable: table, over: address)
     }
 
     package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {

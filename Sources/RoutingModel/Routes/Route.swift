@@ -204,6 +204,9 @@ extension Route {
 extension RouteType {
     /// The types of routes that send nothing.
     package static let refusing: [RouteType] = [.blackhole, .unreachable, .prohibit, .throw]
+
+    /// Whether routes of the type reject packets or go on, and have no nexthop.
+    package var isRejecting: Bool { Self.refusing.contains(self) }
 }
 
 extension RouteType: CustomStringConvertible {

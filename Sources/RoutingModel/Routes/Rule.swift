@@ -86,7 +86,7 @@ package struct Rule: Hashable, Sendable {
 }
 
 extension Rule {
-    /// Compares the mark, the type of service, the protocol and the ports.
+    /// Compares the mark, the type of service, the protocol and the ports of a packet.
     ///
     /// Without a protocol the packet is a UDP packet. An unspecified port is 0, which no rule matches. No packet
     /// that this host sends has a tunnel key.

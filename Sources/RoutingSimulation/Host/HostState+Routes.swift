@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import RoutingModel
+internal import RoutingModel
 
 // Routes as a program sets them: `fib_create_info` and `fib_table_insert` for IPv4, `ip6_route_info_create` and
 // `fib6_add_rt2node` for IPv6.
@@ -435,16 +435,6 @@ extension Route {
     /// Whether it has one of the nexthops of another IPv6 route: `rt6_duplicate_nexthop`.
     fileprivate func hasAny(of other: Route) -> Bool {
         nexthops.contains { other.nexthops.contains(where: $0.isDuplicate) }
-    }
-}
-
-extension RouteType {
-    /// Whether routes of the type reject packets or go on, and have no nexthop.
-    package var isRejecting: Bool {
-        switch self {
-        case .blackhole, .unreachable, .prohibit, .throw: true
-        default: false
-        }
     }
 }
 

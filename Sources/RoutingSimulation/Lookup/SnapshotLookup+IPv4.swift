@@ -126,7 +126,7 @@ extension SnapshotLookup {
 
     // MARK: Tables
 
-    private mutating func findIPv4() throws(ReachabilityError) -> Finding? {
+    mutating func findIPv4() throws(ReachabilityError) -> Finding? {
         guard snapshot.program.hasPlainIPv4 else { return try walkRules() }
         if assumed == .sharedTree {
             if let finding = try findIPv4(in: [Route.localTable, Route.mainTable]) { return finding }
@@ -185,7 +185,7 @@ extension SnapshotLookup {
                 continue
             }
             let isDefault = route.destination.length == 0 && route.type == .unicast
-            if isDefault, outputInterface == 0, nexthops.count == 1 {
+            if isDefault, choosesDefault, outputInterface == 0, nexthops.count == 1 {
                 return .chosen(.hit(try chosenDefault(Hit(route: route, nexthop: nexthop), index, chain)))
             }
             return .chosen(.hit(Hit(route: route, nexthop: nexthop)))
@@ -257,7 +257,7 @@ extension RouteType {
 extension IPAddress {
     var isMulticastIPv4: Bool { family == .v4 && low >> 28 == 0xe }
     fileprivate var isLinkMulticastIPv4: Bool { family == .v4 && low >> 8 == 0xe0_0000 }
-    fileprivate var isLimitedBroadcast: Bool { family == .v4 && low == 0xffff_ffff }
+    var isLimitedBroadcast: Bool { family == .v4 && low == 0xffff_ffff }
 }
 
 // MARK: - Neighbours

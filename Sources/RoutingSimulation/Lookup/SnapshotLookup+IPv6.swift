@@ -7,6 +7,8 @@ internal import RoutingModel
 extension SnapshotLookup {
     mutating func answerIPv6() throws(ReachabilityError) -> RouteAnswer {
         let finding: Finding?
+        // `ip6_pol_route_input`: among equal routes that through the incoming interface comes first.
+        if query.inputInterface != 0 { outputInterface = query.inputInterface }
         if query.destination.isLinkScoped, let vrf = snapshot.vrf(ofInterface: query.outputInterface) {
             // A VRF has no link of its own; a port of it uses its table regardless of the rules.
             guard vrf.index != query.outputInterface else { return .rejected(.noRoute) }
@@ -30,7 +32,8 @@ extension SnapshotLookup {
     private var isStrict: Bool {
         if let gatewaySearch { return gatewaySearch.isStrict }
         return query.destination.isLinkScoped || query.destination.isLoopback
-            || (outputInterface != 0 && (query.isStrict || query.source?.isUnspecified ?? true))
+            || (query.inputInterface == 0 && outputInterface != 0
+                && (query.isStrict || query.source?.isUnspecified ?? true))
     }
 
     mutating func findIPv6(inTable number: UInt32) throws(ReachabilityError) -> Finding? {

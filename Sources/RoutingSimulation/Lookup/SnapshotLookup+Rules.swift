@@ -43,9 +43,11 @@ extension SnapshotLookup {
     }
 
     /// `l3mdev_update_flow`: a query that is bound to a VRF uses its table, whose nexthops use its ports.
+    ///
+    /// So does a packet that arrives on one of them.
     fileprivate mutating func bindToVRF() {
-        vrf = snapshot.vrf(ofInterface: query.outputInterface)
-        outputInterface = vrf?.index == query.outputInterface ? 0 : query.outputInterface
+        vrf = snapshot.vrf(ofInterface: domainInterface)
+        outputInterface = vrf?.index == outputInterface ? 0 : outputInterface
     }
 
     fileprivate mutating func matches(_ rule: Rule) throws(ReachabilityError) -> Bool {
@@ -62,17 +64,26 @@ extension SnapshotLookup {
     }
 
     private mutating func matchesInterfaces(_ rule: Rule) -> Bool {
-        // The packets of this host have the loopback interface as incoming interface.
-        if let name = rule.inputInterface, name != "lo", snapshot.links[1]?.isNamed(name) != true {
-            return false
-        }
+        if let name = rule.inputInterface, !matchesInput(name) { return false }
         if rule.isL3MDev, vrf == nil { return false }
         guard let name = rule.outputInterface else { return true }
         if let vrf, vrf.isNamed(name) {
             // Until Linux 5.17 the VRF replaces its port as the outgoing interface (`l3mdev_update_flow`).
-            return snapshot.isKernel(before: 5, 18) || ask(.vrfOutput)
+            return snapshot.isKernel(before: 5, 18) ? query.inputInterface == 0 : ask(.vrfOutput)
         }
-        return outputInterface != 0 && snapshot.links[outputInterface]?.isNamed(name) == true
+        return query.inputInterface == 0 && outputInterface != 0
+            && snapshot.links[outputInterface]?.isNamed(name) == true
+    }
+
+    /// The packets of this host have the loopback interface as incoming interface.
+    private mutating func matchesInput(_ name: String) -> Bool {
+        guard query.inputInterface > 1 else {
+            return name == "lo" || snapshot.links[1]?.isNamed(name) == true
+        }
+        // Until Linux 5.17 the VRF replaces its port as the incoming interface, too.
+        if let vrf, vrf.isNamed(name) { return snapshot.isKernel(before: 5, 18) || ask(.vrfOutput) }
+        return snapshot.links[query.inputInterface]?.isNamed(name) == true
+            && !(vrf != nil && snapshot.isKernel(before: 5, 18))
     }
 
     /// Without a source IPv4 compares 0.0.0.0, and IPv6 takes no rule that has one.

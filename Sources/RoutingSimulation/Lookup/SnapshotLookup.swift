@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 package import RoutingModel
 
 /// One query to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
@@ -24,8 +25,8 @@ struct SnapshotLookup {
         case sharedTree = """
             the tables do not say whether a rule was ever added, and the order of tables depends on it
             """
-        /// Whether a rule that names a VRF as outgoing interface takes what is bound to it.
-        case vrfOutput = "kernels differ over rules that name a VRF as outgoing interface"
+        /// Whether a rule that names a VRF as interface takes what is bound to it, or arrives in it.
+        case vrfOutput = "kernels differ over rules that name a VRF as interface"
         /// Whether a router prolonged a route after the message with its lifetime.
         case lifetime = "the lifetime of a route is over, and its router may have prolonged it"
         /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
@@ -72,8 +73,12 @@ struct SnapshotLookup {
     ///
     /// A VRF is none: it chooses the table.
     var outputInterface: UInt32
+    /// The interface whose VRF counts: that of the query, or for the way back of a packet the one that it arrives on.
+    var domainInterface: UInt32
     /// The VRF that the query is bound to, itself or by a port of it.
     var vrf: Link?
+    /// Whether the kernel chooses among equal IPv4 default routes, as it does for packets of this host.
+    var choosesDefault: Bool
     /// The neighbours that are taken not to answer.
     var avoided: Set<Neighbour.Key> = []
     /// How to look for the gateway of a new route; `nil` for a packet.
@@ -85,6 +90,8 @@ struct SnapshotLookup {
         self.snapshot = snapshot
         self.query = query
         outputInterface = query.outputInterface
+        domainInterface = query.inputInterface == 0 ? query.outputInterface : query.inputInterface
+        choosesDefault = query.inputInterface == 0
     }
 
     static func undecided(_ reason: String) -> ReachabilityError {
@@ -132,7 +139,12 @@ extension SnapshotLookup {
         }
         let family = query.destination.family
         guard hasAny(of: family) else { return .rejected(.noFamily) }
-        return family == .v4 ? try answerIPv4() : try answerIPv6()
+        if query.inputInterface != 0, snapshot.links[query.inputInterface] == nil {
+            throw ReachabilityError(
+                operation: "ask for a route", number: ENODEV, message: "no such interface")
+        }
+        guard family == .v4 else { return try answerIPv6() }
+        return query.inputInterface == 0 ? try answerIPv4() : try answerArrivingIPv4()
     }
 
     /// Whether there is anything of a family: a kernel without IPv6 has not even a loopback address of it.

@@ -65,6 +65,7 @@ extension SnapshotRouting: RoutingSource {
     /// source is `nil`, or one of them if no router forwards packets from any of them.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
+        if query.inputInterface != 0 { return answer }
         guard var route = answer.entry else {
             return try groupChoice(for: query) ?? linkChoice(for: query) ?? answer
         }
@@ -244,6 +245,14 @@ extension SnapshotRouting: RoutingSource {
 
     package func rules() throws(ReachabilityError) -> [Rule] {
         snapshot.rules
+    }
+
+    package func inputSettings(ofInterface index: UInt32) -> InputSettings? {
+        snapshot.inputSettings(ofInterface: index)
+    }
+
+    package func routes(inTable table: UInt32, over address: IPAddress) -> [Route] {
+        Array(snapshot.chains(over: address, inTables: [table]).joined())
     }
 }
 

@@ -18,8 +18,8 @@ struct Check: TargetListCommand {
 
             To ask about a host with the name of a command, write: netflags check NAME.
 
-            Exit status: 0 every target is reachable, 1 at least one is not, 2 at least one could not be \
-            evaluated, 64 wrong usage.
+            Exit status: 0 every target is reachable, or with --arriving delivered or forwarded, 1 at least one is \
+            not, 2 at least one could not be evaluated, 64 wrong usage.
             """
     )
 
@@ -40,6 +40,7 @@ struct Check: TargetListCommand {
     func perform() throws -> ExitStatus {
         let query = try query()
         let operands = try query.operands()
+        if let arriving = try settings.arrival(query, socket) { return try arriving.run(query, operands) }
         let output = Output.standard
         var pending = PendingReports(query, try query.recording?.source() ?? .kernel)
         var format: (any LineFormat)? =
@@ -104,8 +105,35 @@ struct CheckSettings: ParsableArguments {
     )
     var explain = false
 
+    @Option(
+        word: "Say what becomes of a packet to the target that arrives on this interface.", "name",
+        .names(printedBy: "ls /sys/class/net"))
+    var arriving: String?
+
+    @Option(
+        word: "The sender of that packet. (default: a public address)", "address",
+        parsedBy: SocketText.address)
+    var from: IPAddress?
+
     @Option(limitOf: "resolving each name")
     var timeout: Duration = .seconds(5)
+
+    /// The packets of `--arriving`; `nil` without it.
+    ///
+    /// - Throws: A usage error for options that mean nothing for such packets.
+    func arrival(_ query: TargetQuery, _ socket: SocketOptions) throws(UsageError) -> ArrivingPackets? {
+        guard let arriving else {
+            try UsageError.refuse([("--from", from != nil)], because: "it is for --arriving INTERFACE")
+            return nil
+        }
+        try UsageError.refuse(
+            [
+                ("--interface", socket.interface != nil), ("--source", socket.source != nil),
+                ("--uid", socket.uid != nil), ("--explain", explain),
+                ("--format prometheus", query.format == .prometheus),
+            ], because: "--arriving is about a packet and no socket: give its sender with --from")
+        return ArrivingPackets(interface: arriving, sender: from)
+    }
 
     /// The query with these options.
     func applied(to query: TargetQuery) throws(UsageError) -> TargetQuery {

@@ -92,14 +92,25 @@ struct DifferenceText {
     private static func sentence(_ old: RoutingSettings?, _ new: RoutingSettings?, of name: String) -> String
     {
         let settings = [
-            ("net.ipv4.conf.\(name).ignore_routes_with_linkdown", \RoutingSettings.ipv4IgnoresLinkdown),
-            ("net.ipv6.conf.\(name).ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
-            ("net.ipv6.conf.\(name).forwarding", \.ipv6Forwards),
+            ("ipv4", "ignore_routes_with_linkdown", \RoutingSettings.ipv4IgnoresLinkdown),
+            ("ipv6", "ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
+            ("ipv6", "forwarding", \.ipv6Forwards), ("ipv4", "route_localnet", \.routesLoopback),
+            ("ipv4", "forwarding", \.arrival.ipv4Forwards),
+            ("ipv4", "accept_local", \.arrival.takesOwnSources),
+            ("ipv4", "src_valid_mark", \.arrival.looksBackByMark),
+            ("ipv4", "bc_forwarding", \.arrival.forwardsBroadcasts),
+            ("ipv4", "send_redirects", \.arrival.sendsRedirects),
+            ("ipv6", "disable_ipv6", \.arrival.ipv6IsOff),
+            ("ipv6", "force_forwarding", \.arrival.ipv6ForwardsAlways),
         ]
-        let changed = settings.compactMap { setting, path in
+        var changed = settings.compactMap { family, setting, path in
             new?[keyPath: path].flatMap { value in
-                old?[keyPath: path] == value ? nil : "\(setting) became \(value ? 1 : 0)"
+                old?[keyPath: path] == value
+                    ? nil : "net.\(family).conf.\(name).\(setting) became \(value ? 1 : 0)"
             }
+        }
+        if let filter = new?.arrival.reversePathFilter, filter != old?.arrival.reversePathFilter {
+            changed.append("net.ipv4.conf.\(name).rp_filter became \(filter)")
         }
         return changed.joined(separator: ", ")
     }

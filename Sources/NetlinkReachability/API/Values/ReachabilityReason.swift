@@ -28,7 +28,10 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
             tunnelsTooDeep
         case payloadNotCarried, noPeer, noEndpoint
         // Packets can leave, and the kernel drops the answers.
-        case remoteIsLocalAddress
+        case remoteIsLocalAddress, answerDropped
+        // The kernel drops a packet that arrives.
+        case reversePathFilter, notForwarding, ownSource, martianSource, martianDestination, groupNotJoined
+        case ipv6Off, scopedSource
         // The target has no address that the kernel could be asked about.
         case needsInterface, noInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
         case nameNotFound, nameNotResolved, nameTimedOut
@@ -99,6 +102,15 @@ extension ReachabilityReason: CustomStringConvertible {
         case .noPeer: "\(name) has no peer for \(other)"
         case .noEndpoint: "the peer for \(other) has no endpoint yet"
         case .remoteIsLocalAddress: "answers are dropped: this host has the address \(name), too"
+        case .answerDropped: "leaves by \(name); an answer that arrives there is dropped \(other)"
+        case .reversePathFilter: "the reverse path filter of \(name) \(other)"
+        case .notForwarding: "this host does not forward packets that arrive on \(name)"
+        case .ownSource: "the sender \(other) is an address of this host"
+        case .martianSource: "no packet from outside can come from \(other)"
+        case .martianDestination: "no packet from outside can go to \(other)"
+        case .groupNotJoined: "no socket has joined the group \(other) on \(name)"
+        case .ipv6Off: "IPv6 is off on \(name)"
+        case .scopedSource: "packets from \(other) stay on the link of \(name)"
         case .needsInterface: "\(name) needs an interface: add %interface"
         case .noInterface:
             name.isEmpty ? "no interface has the index \(other)" : "there is no interface \"\(name)\""
@@ -248,6 +260,32 @@ extension ReachabilityReason.Code {
     /// The remote address of a connection that is bound to an interface is also an address of this host, so the kernel
     /// drops the answers (`fib_validate_source`).
     public static let remoteIsLocalAddress = Self(.remoteIsLocalAddress)
+}
+
+// MARK: - Packets that arrive
+
+extension ReachabilityReason.Code {
+    /// Packets leave, and this host drops an answer that arrives on the interface through which they leave.
+    ///
+    /// The flags are those of packets that leave. ``ReachabilityReport/returns`` says why.
+    public static let answerDropped = Self(.answerDropped)
+    /// The reverse path filter (`rp_filter`) drops the packet: this host reaches its sender through another interface,
+    /// or with the loose filter through none.
+    public static let reversePathFilter = Self(.reversePathFilter)
+    /// The packet is for another host, and this host does not forward what arrives on the interface.
+    public static let notForwarding = Self(.notForwarding)
+    /// The sender is an address of this host, and `accept_local` is off.
+    public static let ownSource = Self(.ownSource)
+    /// The sender's address is none that a packet from outside can have, such as 127.0.0.1 or a group.
+    public static let martianSource = Self(.martianSource)
+    /// The destination is an address that no packet from outside can go to, such as 127.0.0.1.
+    public static let martianDestination = Self(.martianDestination)
+    /// No socket of this host has joined the group on the interface.
+    public static let groupNotJoined = Self(.groupNotJoined)
+    /// IPv6 is off on the interface (`disable_ipv6`).
+    public static let ipv6Off = Self(.ipv6Off)
+    /// The sender's IPv6 address has a meaning on its link alone, and the packet would leave through another interface.
+    public static let scopedSource = Self(.scopedSource)
 }
 
 // MARK: - No address to ask about

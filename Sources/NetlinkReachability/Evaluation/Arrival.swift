@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import RoutingModel
+
+// What becomes of a packet that arrives. The kernel answers (RTM_GETROUTE with RTA_IIF); these functions say why, in the
+// order in which the kernel looks (`ip_route_input_slow`, `ip6_forward`).
+
+/// A packet that arrives on an interface, and what is known of that.
+private struct ArrivingPacket {
+    let query: RouteQuery
+    /// The interface whose routes count: the bridge of a port.
+    let link: Link
+    let settings: InputSettings
+
+    var source: IPAddress { query.source ?? .anyV4 }
+    var destination: IPAddress { query.destination }
+
+    func dropped(
+        _ kind: ReachabilityReason.Kind, other: String = "", icmp: (UInt8, UInt8)? = nil
+    ) -> PacketArrival {
+        PacketArrival(
+            .dropped, ReachabilityReason(kind, link.name, other: other),
+            icmpError: icmp.map { .init(type: $0.0, code: $0.1) })
+    }
+
+    func undecided(_ message: String) -> Interruption {
+        .failed(
+            ReachabilityError(
+                .undecided, operation: "find what becomes of a packet on \(link.name)", message: message))
+    }
+
+    func unknown(_ setting: String) -> Interruption {
+        undecided("the setting \(setting) of \(link.name), or that of all interfaces, is not known")
+    }
+}
+
+extension Known {
+    /// What becomes of a packet that arrives.
+    ///
+    /// - Parameter query: The packet, with the interface that it arrives on.
+    /// - Returns: The outcome.
+    /// - Throws: An ``Interruption`` if it needs more, or the outcome is not known.
+    mutating func arrival(of query: RouteQuery) throws(Interruption) -> PacketArrival {
+        guard let link = try receiver(query.inputInterface) else {
+            throw .failed(
+                ReachabilityError(
+                    operation: "find the interface \(query.inputInterface)", number: ENODEV,
+                    message: "no such interface"))
+        }
+        var query = query
+        query.inputInterface = link.index
+        guard let settings = try host.inputSettings.get(link.index) else {
+            throw .failed(
+                ReachabilityError(
+                    .undecided, operation: "find the settings of \(link.name)",
+                    message: "this source does not have them"))
+        }
+        let packet = ArrivingPacket(query: query, link: link, settings: settings)
+        if let source = query.source { note(address: source) }
+        guard link.flags.contains(.up) else { return packet.dropped(.interfaceDown) }
+        let arrival = try evaluate(packet)
+        guard query.destination.family == .v4, query.mark == 0, settings.looksBackByMark != false else {
+            return arrival
+        }
+        // A firewall can restore the mark of a connection on its answers.
+        for mark in try marks() {
+            var marked = query
+            marked.mark = mark
+            let other = try evaluate(ArrivingPacket(query: marked, link: link, settings: settings))
+            guard other.outcome == arrival.outcome else {
+                throw packet.undecided(
+                    "src_valid_mark is on, and with the mark 0x\(String(mark, radix: 16)) the packet is "
+                        + "\(other.outcome.rawValue): whether a firewall sets that is not known")
+            }
+        }
+        return arrival
+    }
+
+    /// The interface whose routes count for packets that arrive on one; `nil` when there is none.
+    ///
+    /// Packets of a port are those of its bridge or bond. Those of a port of a VRF are its own.
+    private mutating func receiver(_ index: UInt32) throws(Interruption) -> Link? {
+        guard var link = try link(index) else { return nil }
+        // Ports of ports are few.
+        for _ in 0..<8 {
+            guard let master = link.master, !link.isVRFPort, let above = try self.link(master), !above.isVRF
+            else { break }
+            link = above
+        }
+        return link
+    }
+
+    /// The marks that IPv4 rules look for.
+    private mutating func marks() throws(Interruption) -> Set<UInt32> {
+        Set(try host.rules.get().filter { $0.family == .v4 }.compactMap(\.mark?.value)).subtracting([0])
+    }
+
+    private mutating func evaluate(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
+        if packet.destination.family == .v6, let early = try packet.earlyOutcome { return early }
+        guard let result = findAnswer(to: packet.query) else { throw .missing }
+        switch try value(of: result) {
+        case .taken(let match): return try passed(packet, match)
+        case .rejected(let rejection):
+            return packet.destination.family == .v4
+                ? try refused(packet, rejection) : packet.refusedV6(rejection)
+        }
+    }
+
+    /// What becomes of a packet that a route takes.
+    private mutating func passed(_ packet: ArrivingPacket, _ match: RouteMatch) throws(Interruption)
+        -> PacketArrival
+    {
+        func delivered(_ kind: ReachabilityReason.Kind) -> PacketArrival {
+            PacketArrival(.delivered, ReachabilityReason(kind, packet.link.name))
+        }
+        switch match.type {
+        case .local: return delivered(.localAddress)
+        case .anycast: return delivered(.anycastAddress)
+        case .multicast: return delivered(.multicast)
+        case .broadcast:
+            // The kernel delivers through the loopback interface, or the VRF.
+            guard let index = match.nexthop?.interfaceIndex, let link = try link(index),
+                !link.flags.contains(.loopback), !link.isVRF
+            else { return delivered(.broadcast) }
+        case .unicast: break
+        default: return packet.dropped(.martianDestination)
+        }
+        return try forwarded(packet, match)
+    }
+
+    private mutating func forwarded(_ packet: ArrivingPacket, _ match: RouteMatch) throws(Interruption)
+        -> PacketArrival
+    {
+        let facts = try values(of: match.nexthops) { (nexthop, known) throws(Interruption) in
+            try known.interfaces.facts(aboutInterface: nexthop.interfaceIndex, .reason)
+        }.compactMap(\.self)
+        guard let first = facts.first, let nexthop = match.nexthop else {
+            return packet.dropped(.interfaceGone)
+        }
+        if packet.destination.family == .v6 {
+            if let refusal = try packet.forwardingRefusal(out: first.index) { return refusal }
+        }
+        // `fib6_is_reject`; an IPv4 packet comes back in through the loopback interface, where nothing takes it.
+        if first.traits.contains(.isLoopback) { return packet.dropped(.unreachable) }
+        let isOne = match.nexthops.count == 1
+        var reason = ReachabilityReason(
+            nexthop.gateway == nil ? .onLink : .gateway, first.name,
+            other: nexthop.gateway?.description ?? "")
+        if facts.allSatisfy({ ReachabilityRules.blocker($0.traits) != nil }),
+            let blocker = ReachabilityRules.blocker(first.traits)
+        {
+            reason = ReachabilityReason(blocker, first.name, other: first.blockedLower?.name ?? "")
+        }
+        return PacketArrival(
+            .forwarded, reason, interface: isOne ? NetworkInterface(first) : nil,
+            gateway: isOne ? nexthop.gateway : nil)
+    }
+
+    // MARK: The word for an IPv4 refusal
+
+    private mutating func refused(_ packet: ArrivingPacket, _ rejection: RouteRejection)
+        throws(Interruption) -> PacketArrival
+    {
+        switch rejection {
+        case .reversePathFilter: return try filtered(packet)
+        case .prohibited: return packet.dropped(.prohibited, icmp: (3, 13))
+        case .noRoute: return packet.dropped(.noRoute, icmp: (3, 0))
+        case .noFamily: return packet.dropped(.noFamily, other: "IPv4")
+        case .unreachable:
+            guard packet.settings.ipv4Forwards == false else {
+                return packet.dropped(.unreachable, icmp: (3, 1))
+            }
+            return packet.dropped(.notForwarding)
+        default: return try invalid(packet)
+        }
+    }
+
+    /// The cause of EINVAL, in the kernel's order: addresses that are never valid, the route of the destination, and
+    /// the source.
+    private mutating func invalid(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
+        if let refusal = packet.martian { return refusal }
+        // A packet that is not forwarded has another errno, also where its route is a blackhole.
+        if packet.settings.ipv4Forwards != false, !packet.destination.isIPv4Group {
+            switch try finding(of: packet) {
+            case .blackhole: return packet.dropped(.blackhole)
+            case .multicast: return packet.dropped(.martianDestination)
+            default: break
+            }
+        }
+        let source = RouteQuery(destination: packet.source, outputInterface: try domain(of: packet))
+        guard let result = findAnswer(to: source.forPacket) else { throw .missing }
+        switch result.answer?.type {
+        case .local where packet.settings.takesOwnSources != true:
+            return packet.dropped(.ownSource, other: packet.source.description)
+        case .broadcast:
+            return packet.dropped(.martianSource, other: packet.source.description)
+        default: return try filtered(packet)
+        }
+    }
+
+    /// The VRF of the interface that a packet arrives on; 0 for none.
+    private mutating func domain(of packet: ArrivingPacket) throws(Interruption) -> UInt32 {
+        try vrf(ofInterface: packet.link.index) ?? 0
+    }
+
+    /// A packet that the reverse path filter drops.
+    private mutating func filtered(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
+        let strictness = packet.settings.reversePathFilter == 2 ? "loose" : "strict"
+        var words = "(\(strictness)): \(packet.source) is not reached through it"
+        let isOwn = findAnswer(to: RouteQuery(destination: packet.destination).forPacket)
+        guard let addresses = host.addresses.find(), let isOwn else { throw .missing }
+        let hasAddress = addresses.answer?.contains {
+            $0.interfaceIndex == packet.link.index && $0.address.family == .v4
+        }
+        if hasAddress == false {
+            words = "(\(strictness)): \(packet.link.name) has no IPv4 address"
+        } else if isOwn.answer?.type == .local {
+            // The kernel answers about a way back from an address of this host alone.
+            var back = packet.query.back
+            back.outputInterface = try domain(of: packet)
+            guard let result = findAnswer(to: back) else { throw .missing }
+            let index = result.answer?.nexthop?.interfaceIndex
+            if result.answer?.type == .unicast, let index, index != packet.link.index,
+                let link = try link(index)
+            {
+                words = "(\(strictness)): the way back to \(packet.source) is \(link.name)"
+            } else if result.answer?.isRejected == true {
+                words = "(\(strictness)): there is no way back to \(packet.source)"
+            }
+        }
+        return packet.dropped(.reversePathFilter, other: words)
+    }
+}
+
+extension Known {
+    /// What the IPv4 rules and tables have for the destination of a packet that arrives; `nil` for nothing, and for what
+    /// this walk cannot follow.
+    private mutating func finding(of packet: ArrivingPacket) throws(Interruption) -> RouteType? {
+        let domain = try domain(of: packet)
+        let vrfTable = domain == 0 ? nil : try link(domain)?.vrfTable
+        var start: UInt32 = 0
+        for rule in try host.rules.get() where rule.family == .v4 && rule.priority >= start {
+            guard let isSelected = rule.selects(packet, inVRF: domain != 0) else { return nil }
+            guard isSelected else { continue }
+            switch rule.action {
+            case .nop: continue
+            case .goto(let priority):
+                if try host.rules.get().contains(where: { $0.family == .v4 && $0.priority == priority }) {
+                    start = priority
+                }
+            case .blackhole, .other: return .blackhole
+            case .unreachable: return .unreachable
+            case .prohibit: return .prohibit
+            case .lookup(let number):
+                let table = rule.isL3MDev ? vrfTable ?? number : number == 0 ? Route.mainTable : number
+                let query = KnownHost.TableQuery(table: table, address: packet.destination)
+                let route = try host.routes.get(query).filter { route in
+                    (route.tos == 0 || route.tos == packet.query.comparedTypeOfService)
+                        && (route.nexthops.isEmpty || !route.nexthops.allSatisfy { $0.flags.contains(.dead) })
+                }.min { one, other in
+                    (-one.destination.length, -Int(one.tos), one.priority)
+                        < (-other.destination.length, -Int(other.tos), other.priority)
+                }
+                guard let route, route.type != .throw else { continue }
+                // A refusal has no prefix to suppress.
+                if !route.type.isRejecting, let length = rule.suppressedPrefixLength,
+                    route.destination.length <= length
+                {
+                    continue
+                }
+                if rule.suppressedGroup != nil { return nil }
+                return route.type
+            }
+        }
+        return nil
+    }
+}
+
+extension Rule {
+    /// Whether the rule takes a packet that arrives; `nil` where that is not known.
+    fileprivate func selects(_ packet: ArrivingPacket, inVRF isInVRF: Bool) -> Bool? {
+        if hasUnknownSelector { return nil }
+        let isSelected =
+            (inputInterface.map { packet.link.isNamed($0) } ?? true) && outputInterface == nil
+            && (!isL3MDev || isInVRF) && matchesFlow(of: packet.query)
+            && (destination?.contains(packet.destination) ?? true)
+            && (source?.contains(packet.source) ?? true) && (users?.contains(0) ?? true)
+        return isSelected != isInverted
+    }
+}
+
+// MARK: - What the addresses say
+
+extension ArrivingPacket {
+    /// The refusal of an IPv4 packet whose addresses are never valid; `nil` where they can be.
+    fileprivate var martian: PacketArrival? {
+        let routesLoopback = settings.routesLoopback == true
+        func refusal(_ kind: ReachabilityReason.Kind) -> PacketArrival {
+            dropped(kind, other: (kind == .martianSource ? source : destination).description)
+        }
+        // The groups that sockets have joined are looked at before the source.
+        if destination.isMulticast { return refusal(.groupNotJoined) }
+        if source.isIPv4Group { return refusal(.martianSource) }
+        if destination.isIPv4Group || source.isUnspecified && destination.isUnspecified { return nil }
+        if source.low >> 24 == 0 { return refusal(.martianSource) }
+        if destination.low >> 24 == 0 { return refusal(.martianDestination) }
+        if destination.isLoopback { return routesLoopback ? nil : refusal(.martianDestination) }
+        return source.isLoopback && !routesLoopback ? refusal(.martianSource) : nil
+    }
+
+    /// What becomes of an IPv6 packet whatever its route; `nil` where that decides.
+    fileprivate var earlyOutcome: PacketArrival? {
+        get throws(Interruption) {
+            guard let isOff = settings.ipv6IsOff else { throw unknown("disable_ipv6") }
+            if isOff { return dropped(.ipv6Off) }
+            if source.isMulticast || source.isLoopback {
+                return dropped(.martianSource, other: source.description)
+            }
+            if destination.isLoopback { return dropped(.martianDestination, other: destination.description) }
+            guard !destination.isMulticast else {
+                throw undecided(
+                    "groups that sockets have joined are delivered, and it is not known which those are")
+            }
+            return nil
+        }
+    }
+
+    /// Why this host does not forward an IPv6 packet through an interface; `nil` if it does.
+    fileprivate func forwardingRefusal(out index: UInt32) throws(Interruption) -> PacketArrival? {
+        guard let forwards = settings.ipv6Forwards else { throw unknown("forwarding") }
+        if !forwards { return dropped(.notForwarding) }
+        // `ip6_forward`: a packet from such an address stays on its link.
+        guard source.isUnspecified || source.isLinkLocal, index != link.index else { return nil }
+        return dropped(.scopedSource, other: source.description)
+    }
+
+    fileprivate func refusedV6(_ rejection: RouteRejection) -> PacketArrival {
+        switch rejection {
+        case .prohibited: dropped(.prohibited, icmp: (1, 1))
+        case .noRoute: dropped(.noRoute, icmp: (1, 0))
+        case .unreachable: dropped(.unreachable, icmp: (1, 0))
+        case .noFamily: dropped(.noFamily, other: "IPv6")
+        default: dropped(.blackhole)
+        }
+    }
+}
+
+// MARK: - The query
+
+/// The query for what becomes of a packet that arrives.
+final class ArrivalQuery: Query {
+    private let interface: InterfaceReference
+    private let source: IPAddress
+    private let destination: IPAddress
+    private let options: ReachabilityOptions
+
+    init(
+        _ interface: InterfaceReference, _ source: IPAddress, _ destination: IPAddress,
+        _ options: ReachabilityOptions
+    ) {
+        (self.interface, self.options) = (interface, options)
+        (self.source, self.destination) = (source.unmapped, destination.unmapped)
+    }
+
+    var description: String { "a packet from \(source) to \(destination) on \(interface)" }
+
+    func reason(_ arrival: PacketArrival) -> ReachabilityReason? { arrival.reason }
+
+    func areSame(_ one: PacketArrival, _ other: PacketArrival) -> Bool { one == other }
+
+    func value(_ known: inout Known) throws(Interruption) -> PacketArrival {
+        guard source.family == destination.family else {
+            throw .failed(
+                ReachabilityError(
+                    .unsupportedFamily, operation: "find what becomes of \(self)",
+                    message: "the sender and the target are of different families"))
+        }
+        guard let found = try known.interface(interface, of: destination) else {
+            throw .failed(
+                ReachabilityError(
+                    operation: "find what becomes of \(self)", number: ENODEV,
+                    message: interface.absence.description))
+        }
+        return try known.arrival(of: .arriving(on: found.index, from: source, to: destination, options))
+    }
+}
+
+extension RouteQuery {
+    /// The query about a packet that arrives, with the mark and the flow of some options; the source port is the
+    /// sender's.
+    static func arriving(
+        on interface: UInt32, from source: IPAddress, to destination: IPAddress,
+        _ options: ReachabilityOptions
+    ) -> RouteQuery {
+        var query = RouteQuery.arriving(on: interface, from: source, to: destination)
+        options.apply(to: &query)
+        query.user = 0
+        return query
+    }
+}
+
+extension NetworkQuery<PacketArrival> {
+    /// What becomes of a packet that arrives on an interface: whether this host takes it, forwards it, or drops it, and
+    /// why.
+    ///
+    /// - Parameters:
+    ///   - interface: The interface; a port of a bridge stands for the bridge.
+    ///   - source: The sender of the packet.
+    ///   - destination: Where the packet goes: an address of this host, or another one.
+    ///   - options: The mark that the packet has on arrival, its protocol, ports and type of service. The source port is
+    ///     the sender's. The other options do not matter.
+    /// - Returns: The query. Its value is an error where the outcome is not known, such as for a group of IPv6.
+    ///
+    /// With the sysctl `log_martians` the kernel logs a line for each evaluation about a source that it refuses: do not
+    /// poll.
+    public static func arriving(
+        on interface: InterfaceReference,
+        from source: IPAddress,
+        to destination: IPAddress,
+        options: ReachabilityOptions = ReachabilityOptions()
+    ) -> Self {
+        Self(ArrivalQuery(interface, source, destination, options))
+    }
+}
