@@ -57,6 +57,22 @@ package enum RecordingAnnotation: Hashable, Sendable {
 
     /// The recorder could not look for notifications for this many milliseconds; a new dump follows. Kind 18, u64.
     case stalled(milliseconds: UInt64)
+    /// Settings of all interfaces for IPv4 that no message of the kernel holds. Kind 19: for each u32 its number
+    /// (IPV4_DEVCONF_...) and i32 its value.
+    case settingsOfAll([Setting])
+
+    /// A setting of `net.ipv4.conf.all`.
+    package struct Setting: Hashable, Sendable {
+        /// IPV4_DEVCONF_...
+        package var number: UInt32
+        /// The value.
+        package var value: Int32
+
+        /// Describes a setting.
+        package init(number: UInt32, value: Int32) {
+            (self.number, self.value) = (number, value)
+        }
+    }
 
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
     /// i32 errno.
@@ -84,6 +100,34 @@ extension RecordingAnnotation {
         guard uname(&name) == 0 else { return .origin("Linux") }
         let words = [name.sysname, name.release, name.machine].map { String(fixedBytes: $0) }
         return .origin(words.joined(separator: " "))
+    }
+}
+
+// MARK: - Settings
+
+extension RoutingSettings {
+    /// The settings that kind 19 can hold, by their numbers.
+    private static var numbered: [(number: UInt32, path: WritableKeyPath<RoutingSettings, Bool?>)] {
+        [
+            (6, \.arrival.sendsRedirects), (23, \.arrival.takesOwnSources), (24, \.arrival.looksBackByMark),
+            (26, \.routesLoopback), (32, \.arrival.forwardsBroadcasts),
+        ]
+    }
+
+    /// The known ones of them.
+    var annotated: [RecordingAnnotation.Setting] {
+        Self.numbered.compactMap { number, path in
+            self[keyPath: path].map { RecordingAnnotation.Setting(number: number, value: $0 ? 1 : 0) }
+        }
+    }
+
+    /// Takes over what an annotation says; settings that this version does not know are skipped.
+    mutating func take(_ settings: [RecordingAnnotation.Setting]) {
+        for (number, path) in Self.numbered {
+            if let setting = settings.last(where: { $0.number == number }) {
+                self[keyPath: path] = setting.value != 0
+            }
+        }
     }
 }
 
@@ -125,6 +169,13 @@ extension RecordingAnnotation {
             let requester = Recording.Event.Requester(body)
             guard requester != nil || body[4] == 0 else { return nil }
             self = .requester(port: body.loadUnaligned(as: UInt32.self), requester)
+        case 19:
+            self = .settingsOfAll(
+                (0..<body.count / 8).map {
+                    Setting(
+                        number: body.loadUnaligned(fromByteOffset: $0 * 8, as: UInt32.self),
+                        value: body.loadUnaligned(fromByteOffset: $0 * 8 + 4, as: Int32.self))
+                })
         default: return nil
         }
     }
@@ -148,6 +199,8 @@ extension RecordingAnnotation {
         case .continued: Self.payload(13)
         case .clock(let reading): Self.payload(reading.isBootKnown ? 14 : 15, reading.bytes)
         case .follows(let number): Self.payload(16, number.hostBytes)
+        case .settingsOfAll(let settings):
+            Self.payload(19, settings.flatMap { $0.number.hostBytes + $0.value.hostBytes })
         case .requester(let port, let requester):
             Self.payload(17, port.hostBytes + (requester?.bytes ?? [0, 0, 0, 0]))
         }

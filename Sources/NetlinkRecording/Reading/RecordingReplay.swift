@@ -280,6 +280,7 @@ package struct RecordingReplay: Sendable {
         case .dumpEnds: return isInsideMarkedDump
         case .wirelessInterfaces(let indexes): state.routing.wirelessIndexes.formUnion(indexes)
         case .cellularInterfaces(let indexes): state.routing.cellularIndexes.formUnion(indexes)
+        case .settingsOfAll(let settings): snapshot.settings.take(settings)
         case .changingTables(let tables):
             state.coverage.changed(tables)
             // Outside of a dump, what follows does not say how they change.

@@ -87,6 +87,7 @@ extension RecordingReplay {
         for table in dump.tables { table.forEachMessage { take(.message($0)) } }
         take(.annotation(.wirelessInterfaces(dump.wirelessInterfaces)))
         take(.annotation(.cellularInterfaces(dump.cellularInterfaces)))
+        take(.annotation(.settingsOfAll(dump.settingsOfAll.annotated)))
         take(.annotation(.changingTables(dump.changingTables)))
         take(.annotation(.dumpEnds))
     }

@@ -12,6 +12,8 @@ package struct RecordedSnapshot: Sendable {
     package let wirelessInterfaces: [UInt32]
     /// The indexes of the interfaces that sysfs describes as cellular modems.
     package let cellularInterfaces: [UInt32]
+    /// The settings of all interfaces that no message holds.
+    var settingsOfAll = RoutingSettings()
     /// Whether the recorder received notifications during the dump.
     package let isWatched: Bool
     let tables: [RecordedTable]
@@ -52,6 +54,7 @@ extension RecordedSnapshot {
                 bytes.append(annotation(Array(indexes[start...].prefix(Self.annotationSize))))
             }
         }
+        if !settingsOfAll.annotated.isEmpty { bytes.append(.settingsOfAll(settingsOfAll.annotated)) }
         if !isWatched { bytes.append(.unwatched) }
         if !missingTables.isEmpty { bytes.append(.missingTables(missingTables)) }
         if !changingTables.isEmpty { bytes.append(.changingTables(changingTables)) }

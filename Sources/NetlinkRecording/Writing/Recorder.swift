@@ -129,6 +129,7 @@ package struct Recorder: ~Copyable {
             clock: clock.reading,
             wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
             cellularInterfaces: tables.first?.cellularInterfaces ?? [],
+            settingsOfAll: .sysctlsOfAll,
             isWatched: watchError == nil,
             tables: tables
         )

@@ -218,6 +218,7 @@ extension RoutingSettings {
         settings.arrival.takesOwnSources = sysctl("accept_local")
         settings.arrival.looksBackByMark = sysctl("src_valid_mark")
         settings.arrival.sendsRedirects = sysctl("send_redirects")
+        settings.arrival.forwardsBroadcasts = sysctl("bc_forwarding")
         settings.routesLoopback = sysctl("route_localnet")
         return settings
     }

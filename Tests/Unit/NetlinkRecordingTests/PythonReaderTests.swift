@@ -141,6 +141,8 @@ extension RecordingAnnotation {
         case .stalled(let milliseconds): ("stalled", ", \"milliseconds\": \(milliseconds)")
         case .unwritten(let number): ("unwritten", ", \"errno\": \(number)")
         case .continued: ("continued", "")
+        case .settingsOfAll(let settings):
+            ("settingsOfAll", ", \"settings\": \(settings.map { [Int64($0.number), Int64($0.value)] })")
         case .follows(let number): ("follows", ", \"number\": \(number)")
         case .requester(let port, let requester):
             (

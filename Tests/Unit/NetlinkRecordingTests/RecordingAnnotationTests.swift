@@ -14,6 +14,7 @@ struct RecordingAnnotationTests {
         .missingTables([.init(.nexthops, number: 95), .init(.rules, family: .v4, number: 97)]),
         .unwatched, .overrun, .end, .suspended(milliseconds: 90_000), .unwritten(number: 28), .continued,
         .stalled(milliseconds: 2_500),
+        .settingsOfAll([.init(number: 23, value: 0), .init(number: 99, value: -1)]),
         .clock(ClockReading(boot: 7, sinceBoot: 1, sinceEpoch: 2)),
         .clock(ClockReading(boot: 7, isBootKnown: false, sinceBoot: 1, sinceEpoch: 2)), .follows(.max),
         .requester(port: 1_262, nil), .requester(port: 7, Requester(certainty: .gone, processes: [])),
