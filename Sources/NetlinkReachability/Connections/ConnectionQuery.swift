@@ -85,9 +85,7 @@ final class ConnectionQuery: Query {
                 details.state = .waiting
                 details.reason = ReachabilityReason(.remoteIsLocalAddress, connection.remote.description)
             } else if let blocked = try blockedOwner(&known, present) {
-                // The kernel takes answers to its addresses on any interface, also while that of the address is down.
-                details.reason = ReachabilityReason(
-                    .unknownReturnPath, details.interface?.name ?? "", other: blocked.reason.description)
+                details.reason = try returnPath(blocked, details.interface?.name ?? "", &known)
                 if isSamePath { return ConnectionStatus(details) }
             } else if isSamePath || connection.isTransparent || next?.isWorse(than: present) == true {
                 return ConnectionStatus(details)
@@ -97,6 +95,40 @@ final class ConnectionQuery: Query {
             details.betterPath = Box(next.path)
         }
         return ConnectionStatus(details)
+    }
+
+    /// What is known of answers while the interface that has the local address cannot receive.
+    ///
+    /// The kernel takes answers to its addresses on any interface, unless its reverse path filter or a rule drops them.
+    /// Those of a conversation that it knows it does not look at again until a route changes.
+    private func returnPath(
+        _ blocked: Evaluation,
+        _ exit: String,
+        _ known: inout Known
+    ) throws(Interruption) -> ReachabilityReason {
+        var names: [String] = []
+        var queries: [RouteQuery] = []
+        // Packets of a port are those of its master.
+        for link in try known.host.links.get()
+        where link.flags.contains(.up) && link.hasCarrier && !link.flags.contains(.loopback) && !link.isVRF
+            && (link.master == nil || link.isVRFPort)
+        {
+            names.append(link.name)
+            queries.append(
+                .answer(from: connection.remote, to: connection.local, on: link.index, connection.options))
+        }
+        let arrivals = try known.all(queries) { (query, known) throws(Interruption) in
+            try known.arrival(of: query)
+        }.map(\.answer)
+        let dropped = zip(names, arrivals).filter { $0.1?.outcome == .dropped }
+        if let first = dropped.first(where: { $0.0 == exit }) ?? dropped.first, let arrival = first.1,
+            dropped.count == arrivals.count
+        {
+            return ReachabilityReason(answerDropped: arrival.reason, by: exit, isKnown: true)
+        }
+        let words =
+            dropped.isEmpty ? "" : ", and \(dropped.map(\.0).joined(separator: ", ")) would drop new ones"
+        return ReachabilityReason(.unknownReturnPath, exit, other: blocked.reason.description + words)
     }
 
     /// Whether answers to a new connection can arrive: an interface with its address can receive, and is the one that
@@ -202,7 +234,8 @@ extension ConnectionStatus {
     /// How badly a subflow fares: the one with the lowest number decides.
     private var misfortune: Int {
         switch state {
-        case .viable, .local: reason.code == .unknownReturnPath ? 2 : hasBetterPath ? 1 : 0
+        case .viable, .local:
+            [.unknownReturnPath, .answerDropped].contains(reason.code) ? 2 : hasBetterPath ? 1 : 0
         case .waiting: 3
         case .lost: 4
         }

@@ -13,7 +13,8 @@ public struct ConnectionStatus: Hashable, Sendable {
         /// The packets leave: keep the connection.
         ///
         /// With the reason ``ReachabilityReason/Code/unknownReturnPath`` they leave through another interface than that
-        /// of the local address, which cannot receive: whether answers arrive depends on the network.
+        /// of the local address, which cannot receive: whether answers arrive depends on the network. With
+        /// ``ReachabilityReason/Code/answerDropped`` this host would drop them after the next change of a route.
         case viable
         /// The packets do not leave now, or no answer arrives: the loopback interface is down, or the remote address of
         /// a bound socket is also an address of this host.

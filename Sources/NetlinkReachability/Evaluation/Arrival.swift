@@ -3,8 +3,8 @@
 internal import Glibc
 internal import RoutingModel
 
-// What becomes of a packet that arrives. The kernel answers (RTM_GETROUTE with RTA_IIF); these functions say why, in the
-// order in which the kernel looks (`ip_route_input_slow`, `ip6_forward`).
+// What becomes of a packet that arrives. The kernel answers (RTM_GETROUTE with RTA_IIF); these functions say why, in
+// the order in which the kernel looks (`ip_route_input_slow`, `ip6_forward`).
 
 /// A packet that arrives on an interface, and what is known of that.
 private struct ArrivingPacket {
@@ -144,9 +144,11 @@ extension Known {
         // `fib6_is_reject`; an IPv4 packet comes back in through the loopback interface, where nothing takes it.
         if first.traits.contains(.isLoopback) { return packet.dropped(.unreachable) }
         let isOne = match.nexthops.count == 1
+        // The kernel chooses one of several by a hash.
+        let names = Set(facts.map(\.name)).sorted().joined(separator: " or ")
+        let gateways = Set(match.nexthops.compactMap { $0.gateway?.description }).sorted()
         var reason = ReachabilityReason(
-            nexthop.gateway == nil ? .onLink : .gateway, first.name,
-            other: nexthop.gateway?.description ?? "")
+            gateways.isEmpty ? .onLink : .gateway, names, other: gateways.joined(separator: " or "))
         if facts.allSatisfy({ ReachabilityRules.blocker($0.traits) != nil }),
             let blocker = ReachabilityRules.blocker(first.traits)
         {
@@ -234,8 +236,8 @@ extension Known {
 }
 
 extension Known {
-    /// What the IPv4 rules and tables have for the destination of a packet that arrives; `nil` for nothing, and for what
-    /// this walk cannot follow.
+    /// What the IPv4 rules and tables have for the destination of a packet that arrives; `nil` for nothing, and for
+    /// what this walk cannot follow.
     private mutating func finding(of packet: ArrivingPacket) throws(Interruption) -> RouteType? {
         let domain = try domain(of: packet)
         let vrfTable = domain == 0 ? nil : try link(domain)?.vrfTable
@@ -332,7 +334,8 @@ extension ArrivingPacket {
         if !forwards { return dropped(.notForwarding) }
         // `ip6_forward`: a packet from such an address stays on its link.
         guard source.isUnspecified || source.isLinkLocal, index != link.index else { return nil }
-        return dropped(.scopedSource, other: source.description)
+        return dropped(
+            .scopedSource, other: source.description, icmp: source.isLinkLocal ? (1, 2) : nil)
     }
 
     fileprivate func refusedV6(_ rejection: RouteRejection) -> PacketArrival {
@@ -343,6 +346,57 @@ extension ArrivingPacket {
         case .noFamily: dropped(.noFamily, other: "IPv6")
         default: dropped(.blackhole)
         }
+    }
+}
+
+// MARK: - Answers
+
+extension Known {
+    /// What becomes of an answer to a packet that arrives on the interface through which the packet leaves; `nil` below
+    /// ``QueryDetail/full``, and where there is no such answer.
+    mutating func answerArrival(
+        of evaluation: Evaluation,
+        _ options: ReachabilityOptions
+    ) throws(Interruption) -> PacketArrival? {
+        guard let query = evaluation.query, query.wantsEntry, evaluation.rank == 2,
+            let answer = evaluation.answer, answer.type == .unicast, !answer.isEncapsulated,
+            let interface = evaluation.nexthop?.interfaceIndex
+        else { return nil }
+        guard let own = evaluation.sourceAddress else {
+            throw .failed(
+                ReachabilityError(
+                    .undecided, operation: "find what becomes of an answer",
+                    message: "the source address of the packets is not known"))
+        }
+        return try arrival(of: .answer(from: query.destination, to: own, on: interface, options))
+    }
+}
+
+extension RouteQuery {
+    /// The query about an answer: its ports are those of the packet, swapped, and it has neither its mark nor its type
+    /// of service.
+    static func answer(
+        from remote: IPAddress, to own: IPAddress, on interface: UInt32, _ options: ReachabilityOptions
+    ) -> RouteQuery {
+        var options = options
+        (options.sourcePort, options.destinationPort) = (options.destinationPort, options.sourcePort)
+        (options.mark, options.typeOfService) = (0, 0)
+        return .arriving(on: interface, from: remote, to: own, options)
+    }
+}
+
+extension ReachabilityReason {
+    /// The reason of a target to which packets leave through an interface, and whose answers are dropped there.
+    ///
+    /// - Parameters:
+    ///   - cause: Why an answer is dropped.
+    ///   - interface: The interface.
+    ///   - isKnown: Whether the kernel knows the conversation: it looks at a route for it after the next change of one.
+    init(answerDropped cause: ReachabilityReason, by interface: String, isKnown: Bool = false) {
+        let words =
+            cause.kind == .reversePathFilter ? "by its reverse path filter \(cause.other)" : "(\(cause))"
+        self.init(
+            .answerDropped, interface, other: (isKnown ? "after the next change of a route, " : "") + words)
     }
 }
 
@@ -408,8 +462,8 @@ extension NetworkQuery<PacketArrival> {
     ///   - interface: The interface; a port of a bridge stands for the bridge.
     ///   - source: The sender of the packet.
     ///   - destination: Where the packet goes: an address of this host, or another one.
-    ///   - options: The mark that the packet has on arrival, its protocol, ports and type of service. The source port is
-    ///     the sender's. The other options do not matter.
+    ///   - options: The mark that the packet has on arrival, its protocol, ports and type of service. The source port
+    ///     is the sender's. The other options do not matter.
     /// - Returns: The query. Its value is an error where the outcome is not known, such as for a group of IPv6.
     ///
     /// With the sysctl `log_martians` the kernel logs a line for each evaluation about a source that it refuses: do not

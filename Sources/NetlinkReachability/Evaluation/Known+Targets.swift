@@ -232,9 +232,19 @@ extension Known {
         let connected = attempt { (known) throws(Interruption) in
             try known.connectResult(of: evaluation, from: local)
         }
-        guard let carriers, let connected else { throw .missing }
+        let returns = attempt { (known) throws(Interruption) in
+            try known.answerArrival(of: evaluation, options)
+        }
+        guard let carriers, let connected, let returns else { throw .missing }
+        // What is not known of an answer hides nothing that is known of the packet.
+        let known: ReachabilityReport.Returns? =
+            switch returns {
+            case .success(let arrival): arrival.map { .init(.success($0)) }
+            case .failure(let error): .init(.failure(error))
+            }
         return ReachabilityReport(
             target, evaluation, try value(of: carriers), connectResult: try value(of: connected),
+            returns: known,
             name: { interfaces.knownFacts(aboutInterface: $0, .full)?.name })
     }
 
@@ -273,12 +283,16 @@ extension ReachabilityReport {
         _ evaluation: Evaluation,
         _ carriers: [TunnelCarrier],
         connectResult: ConnectResult?,
+        returns: Returns?,
         name: (UInt32) -> String?
     ) {
+        let dropped = returns?.arrival.flatMap { $0.outcome == .dropped ? $0.reason : nil }
         self.init(
             target: target,
             flags: evaluation.flags,
-            reason: connectResult?.refusal(beside: evaluation.flags) ?? evaluation.reason,
+            reason: connectResult?.refusal(beside: evaluation.flags)
+                ?? dropped.map { ReachabilityReason(answerDropped: $0, by: evaluation.facts?.name ?? "") }
+                ?? evaluation.reason,
             // The address that stands for the default path is not the caller's.
             address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
             route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) },
@@ -286,6 +300,7 @@ extension ReachabilityReport {
             gateway: evaluation.gateway,
             sourceAddress: evaluation.sourceAddress,
             connectResult: connectResult,
+            returns: returns,
             findings: evaluation.all.map { Finding($0, name: name) },
             knownCarriers: carriers.isEmpty ? nil : carriers
         )

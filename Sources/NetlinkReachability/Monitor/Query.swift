@@ -286,6 +286,6 @@ extension ReachabilityReport {
     package func isSame(as other: Self, _ changes: Change) -> Bool {
         guard flags == other.flags, changes == .report else { return flags == other.flags }
         return reason == other.reason && interface == other.interface && gateway == other.gateway
-            && sourceAddress == other.sourceAddress
+            && sourceAddress == other.sourceAddress && returns?.isDelivered == other.returns?.isDelivered
     }
 }

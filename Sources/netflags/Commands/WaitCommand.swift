@@ -50,6 +50,9 @@ struct Wait: TargetListCommand {
     @Option(help: ArgumentHelp("up: every target is reachable; down: no target is.", valueName: "goal"))
     var until: Goal = .up
 
+    @Flag(help: "Wait until this host would also take an answer on the interface that packets leave through.")
+    var answers = false
+
     @Flag(help: "Print each change and its reason on stderr.")
     var verbose = false
 
@@ -85,9 +88,15 @@ extension Wait {
         }
         let note = verbose ? report : nil
         let outcome =
-            evidence
-            ? run(query, targets, note, { .evidence(of: $0, options: $1) }, WaitResult.init)
-            : run(query, targets, note, { .report(of: $0, options: $1, .brief) }, WaitResult.init)
+            if evidence {
+                run(query, targets, note, { .evidence(of: $0, options: $1) }, WaitResult.init)
+            } else if answers {
+                run(
+                    query, targets, note, { .report(of: $0, options: $1, .full, onChangeOf: .report) },
+                    WaitResult.init(countingAnswers:_:))
+            } else {
+                run(query, targets, note, { .report(of: $0, options: $1, .brief) }, WaitResult.init)
+            }
         if let error = outcome.error { printError("\(error)") }
         guard verbose || outcome.status != .success, outcome.error == nil else { return outcome }
         let missing = outcome.results.indices.filter { outcome.results[$0]?.isUp != (until == .up) }
@@ -135,6 +144,11 @@ extension Wait {
         return (status, progress.withLock { $0.results }, failure)
     }
 
+    /// Whether a target meets the condition `up`; `nil` where that is not known.
+    private func isReachable(_ result: Answer?) -> Bool? {
+        result.flatMap { answers ? $0.receivesAnswers : $0.isReachable }
+    }
+
     // MARK: Output
 
     /// Writes an outcome as one JSON object on one line.
@@ -179,6 +193,12 @@ private struct WaitResult {
 
     init(_ text: String, _ answer: Answer) {
         isUp = answer.isReachable
+        sentence = ReachabilityReport.sentence(on: text, answer)
+    }
+
+    /// Where this host drops answers, the target does not count as reachable.
+    init(countingAnswers text: String, _ answer: Answer) {
+        isUp = answer.receivesAnswers
         sentence = ReachabilityReport.sentence(on: text, answer)
     }
 

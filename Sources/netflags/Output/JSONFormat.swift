@@ -90,6 +90,11 @@ extension ByteBuffer {
     fileprivate mutating func explanation(of report: ReachabilityReport?) {
         member("sourceAddress", report?.sourceAddress)
         member("connect", object: report?.connectResult) { $1.members($0) }
+        member("returns", object: report?.returns) { returns, json in
+            json.member("delivered", returns.isDelivered)
+            json.member("code", returns.arrival?.reason.code.description)
+            json.member("reason", returns.description)
+        }
         member("explanation", objects: report?.findings ?? []) { $1.members($0) }
         carriers(report?.carriers ?? [])
     }

@@ -64,6 +64,12 @@ extension Answer {
     /// Whether packets can leave; `nil` when that could not be determined.
     var isReachable: Bool? { report?.isReachable }
 
+    /// Whether the target is reachable and this host takes its answers; `nil` where that is not known.
+    var receivesAnswers: Bool? {
+        guard isReachable == true, let returns = report?.returns else { return isReachable }
+        return returns.isDelivered
+    }
+
     /// The reason of the flags.
     var reason: String { report?.reason.description ?? "the target could not be evaluated" }
 

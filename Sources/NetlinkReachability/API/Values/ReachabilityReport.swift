@@ -42,6 +42,12 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     /// where a socket cannot be made so: of another user, with another protocol than UDP, with a source port or a
     /// type of service, with a mark and without the privilege to set it, or in another network namespace.
     public let connectResult: ConnectResult?
+    /// Whether this host takes an answer from the target that arrives on the interface through which packets leave.
+    ///
+    /// It is `nil` in a brief report, if packets cannot leave or stay on this host, for groups and broadcast addresses,
+    /// whose members answer from addresses of their own, and for routes that put other packets around them. Where this
+    /// host drops the answer, ``reason`` is ``ReachabilityReason/Code/answerDropped``, and the flags stay.
+    public let returns: Returns?
     /// Every address that was asked about, in the resolver's order, each with its own result; empty in a brief
     /// report.
     ///
@@ -55,6 +61,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case target, flags, reason, address, route, interface, gateway, sourceAddress, connectResult, findings
+        case returns
         case knownCarriers = "carriers"
     }
 
@@ -78,6 +85,16 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         case connects(from: IPAddress)
         /// connect(2) fails with this errno, or bind(2) to the source address does.
         case refused(errno: Int32)
+    }
+
+    /// What becomes of an answer.
+    public struct Returns: Hashable, Sendable, Codable {
+        /// Whether an answer is delivered; `nil` where that is not known.
+        public let isDelivered: Bool?
+        /// What becomes of the answer; `nil` where that is not known.
+        public let arrival: PacketArrival?
+        /// Why it is not known, in words; `nil` where it is.
+        public let unknown: String?
     }
 
     /// The result for one address.
@@ -172,6 +189,21 @@ extension ReachabilityReport.ConnectResult: CustomStringConvertible {
         switch outcome {
         case .connects(let source): self = .connects(from: source)
         case .refused(let rejection): self = .refused(errno: rejection.rawValue)
+        }
+    }
+}
+
+// MARK: - Answers
+
+extension ReachabilityReport.Returns: CustomStringConvertible {
+    /// One line: what becomes of the answer, or why that is not known.
+    public var description: String { arrival?.description ?? "not known: \(unknown ?? "")" }
+
+    init(_ result: Result<PacketArrival, ReachabilityError>) {
+        switch result {
+        case .success(let arrival):
+            self.init(isDelivered: arrival.outcome == .delivered, arrival: arrival, unknown: nil)
+        case .failure(let error): self.init(isDelivered: nil, arrival: nil, unknown: error.description)
         }
     }
 }

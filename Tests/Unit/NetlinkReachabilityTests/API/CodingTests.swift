@@ -220,6 +220,8 @@ struct CodingTests {
             .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
             .payloadNotCarried, .noPeer, .noEndpoint, .someConnections, .refusedByRule, .socketRefused,
             .tunnelsTooDeep,
+            .payloadNotCarried, .noPeer, .noEndpoint, .answerDropped, .reversePathFilter, .notForwarding,
+            .ownSource, .martianSource, .martianDestination, .groupNotJoined, .ipv6Off, .scopedSource,
         ]
         #expect(
             codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())

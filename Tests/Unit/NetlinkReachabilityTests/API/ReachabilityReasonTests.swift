@@ -69,7 +69,7 @@ struct ReachabilityReasonTests {
         ]
     }
 
-    /// Those that ConnectionStatusTests, EncapsulationTests and CarrierTests reach.
+    /// Those that ConnectionStatusTests, EncapsulationTests, CarrierTests and ArrivalTests reach.
     private static let others = [
         ReachabilityReason(.encapsulated, "eth0", other: "seg6 to 2001:db8::1"),
         ReachabilityReason(.outerUnreachable, "seg6 to 2001:db8::1", other: "eth0 has no carrier"),
@@ -84,6 +84,16 @@ struct ReachabilityReasonTests {
         ReachabilityReason(.prohibited, "198.51.100.0/24 in table main"),
         ReachabilityReason(
             .someConnections, "through gateway 192.0.2.254 on eth0", other: "eth1 has no carrier"),
+        ReachabilityReason(answerDropped: ReachabilityReason(.noRoute), by: "eth1"),
+        ReachabilityReason(
+            .reversePathFilter, "eth1", other: "(strict): the way back to 203.0.113.9 is eth0"),
+        ReachabilityReason(.notForwarding, "eth1"),
+        ReachabilityReason(.ownSource, "eth1", other: "192.0.2.2"),
+        ReachabilityReason(.martianSource, "eth1", other: "127.0.0.1"),
+        ReachabilityReason(.martianDestination, "eth1", other: "127.0.0.1"),
+        ReachabilityReason(.groupNotJoined, "eth1", other: "224.0.0.251"),
+        ReachabilityReason(.ipv6Off, "eth1"),
+        ReachabilityReason(.scopedSource, "eth1", other: "fe80::9"),
     ]
 
     @Test func `every kind of reason is reached`() throws {

@@ -82,6 +82,32 @@ struct ConnectionQueryTests {
         #expect(try Self.walk(answers).last == status)
     }
 
+    /// The interface with the address has no carrier, and packets leave through another one.
+    @Test(arguments: [
+        (
+            RouteAnswer.taken(RouteMatch(.local, Nexthop(interfaceIndex: 1))),
+            "viable: leaves through eth3, but answers may not arrive: eth2 has no carrier"
+        ),
+        (
+            .rejected(.reversePathFilter),
+            "viable: leaves by eth3; an answer that arrives there is dropped after the next change of a route, "
+                + "by its reverse path filter (strict): 198.51.100.7 is not reached through it"
+        ),
+    ])
+    func `whether the kernel would take answers is asked on each interface`(
+        answer: RouteAnswer, status: String
+    ) throws {
+        var answers = ScriptedAnswers(
+            bySource: [Self.own: Self.route(3), nil: Self.route(3)], byDestination: [Self.own: Self.local])
+        answers.interfaces[0] = Self.down
+        answers.own = [
+            InterfaceAddress(interfaceIndex: 2, address: Self.own, prefixLength: 24),
+            InterfaceAddress(interfaceIndex: 3, address: Self.other, prefixLength: 24),
+        ]
+        answers.arriving = .success(answer)
+        #expect(try Self.walk(answers).last == status)
+    }
+
     /// It failed, and the list of all sockets with it.
     @Test func `a socket that was connected without an address waits for one`() throws {
         var answers = ScriptedAnswers(bySource: [nil: Self.route(2, from: .anyV4)])

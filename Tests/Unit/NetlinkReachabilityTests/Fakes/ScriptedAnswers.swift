@@ -23,6 +23,14 @@ struct ScriptedAnswers: RoutingSource {
     var own: [InterfaceAddress] = []
     /// What shows whether anything has answered.
     var record: AnswerRecord?
+    /// The answers about packets that arrive, which come before the others.
+    var arriving: RoutingResult?
+    /// The settings of the interfaces, and those of all.
+    var settings = InputSettings(own: .initial, all: .initial)
+    /// The policy rules.
+    var policyRules: [Rule] = []
+    /// The routes of all tables.
+    var routes: [Route] = []
 
     /// What a round of an evaluation shows.
     enum Step<Value> {
@@ -32,6 +40,7 @@ struct ScriptedAnswers: RoutingSource {
 
     func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
         lookups.answer(from: first) { (query) throws(ReachabilityError) in
+            if query.inputInterface != 0, let arriving { return try arriving.get() }
             if query.selectsNexthop, let choice = choices[query.source] { return try choice.get() }
             let answer = byDestination[query.destination] ?? bySource[query.source]
             return try (answer ?? .success(.rejected(.noRoute))).get()
@@ -45,7 +54,13 @@ struct ScriptedAnswers: RoutingSource {
 
     func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? { policy }
     func links() -> [Link] { interfaces }
-    func rules() -> [Rule] { [] }
+    func rules() -> [Rule] { policyRules }
+    func inputSettings(ofInterface index: UInt32) -> InputSettings? {
+        interfaces.contains { $0.index == index } ? settings : nil
+    }
+    func routes(inTable table: UInt32, over address: IPAddress) -> [Route] {
+        routes.filter { $0.table == table && $0.destination.contains(address) }
+    }
     func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { sources }
     func addresses() -> [InterfaceAddress] { own }
     func answerRecord() -> AnswerRecord? { record }
