@@ -45,6 +45,7 @@ extension DoctorFindings {
             }
             json.member("interfaceWarnings", interfaceWarnings)
             json.member("nl80211", try? wireless.map { $0 != nil }.get())
+            json.member("filteringInterfaces", try? filters.get())
             json.member("processes", processes.rawValue)
             json.member("resolver", object: resolver) { resolver, json in
                 json.member("nameservers", resolver.nameservers.map(\.description))

@@ -33,6 +33,14 @@ extension DoctorFindings {
             text.line(index == 0 ? "interfaces" : "", "\(words); its packets may not arrive")
         }
         text.line("wifi", words(wireless, "no interface is known to be wifi", wirelessWords))
+        text.line(
+            "filters",
+            words(filters, "nothing is known of answers") {
+                $0.isEmpty
+                    ? "no reverse path filter drops answers; sockets that are bound to an interface get them"
+                    : "\($0.joined(separator: " ")): the reverse path filter (rp_filter) drops the answers of sockets "
+                        + "that are bound there; with 2 in place of 1 it takes them"
+            })
         text.line("processes", processes.words)
         writeResolver(to: &text)
         for (index, manager) in managers.enumerated() {

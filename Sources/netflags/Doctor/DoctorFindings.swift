@@ -33,6 +33,8 @@ struct DoctorFindings {
     let lookup: Result<Int, ReachabilityError>
     /// How many Wi-Fi interfaces nl80211 lists; `nil` for a kernel without it.
     let wireless: Result<Int?, ReachabilityError>
+    /// The interfaces whose reverse path filter drops the answers of sockets that are bound to them.
+    var filters: Result<[String], ReachabilityError> = .success([])
     /// How much of the processes a recorder sees that ask for changes.
     let processes: ProcessVisibility
     /// The state of each manager of the network; none in a build that does not ask them.
@@ -56,6 +58,7 @@ struct DoctorFindings {
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
             wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count },
+            filters: Result(catching: filteringInterfaces),
             processes: .current,
             // Longer than the wait for a manager that hangs.
             managers: HostManagers(waitingAtMost: .seconds(10)).states
@@ -78,6 +81,20 @@ struct DoctorFindings {
             return addresses.filter { $0.interfaceIndex == link.index }
                 .flatMap { warning.words(from: $0.address) }.withoutRepeats
         }
+    }
+
+    /// The interfaces that have an IPv4 default route for sockets bound to them, and drop the answers.
+    private static func filteringInterfaces() throws(ReachabilityError) -> [String] {
+        var names: [String] = []
+        for link in try KernelRouting().links().sorted(by: { $0.index < $1.index })
+        where link.flags.contains(.up) && !link.flags.contains(.loopback) {
+            var options = ReachabilityOptions()
+            (options.interface, options.families) = (InterfaceReference(index: link.index), .v4)
+            let query = NetworkQuery.report(of: .defaultPath, options: options, .full)
+            let arrival = try NetworkSource.kernel.blockingValue(of: query).returns?.arrival
+            if arrival?.reason.code == .reversePathFilter { names.append(link.name) }
+        }
+        return names
     }
 
     /// The kernel's release, as `uname -r` prints it.

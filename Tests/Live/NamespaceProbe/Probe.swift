@@ -26,6 +26,7 @@ struct Probe {
     private var nameServers: NameServerWatch?
     private var connections = Connections()
     private var bystanders: Bystanders?
+    private var packets: RawPackets?
 
     /// Runs a command.
     ///
@@ -66,6 +67,15 @@ struct Probe {
             bystanders = try Bystanders(from: local)
             return Bystanders.counts.map(String.init)
         case "deliveries": return (bystanders?.deliveryCounts ?? []).map(String.init)
+        case "arriving": return try Queries.arriving(fields)
+        case "returns":
+            let report = try Queries.handle(fields).blockingReport()
+            return [
+                "\(report.reason.code)", "\(report.isReachable)", report.returns?.description ?? "nothing",
+            ]
+        case "watch-packets": packets = try RawPackets()
+        case "send-packet": try packets?.send(fields)
+        case "seen": return try packets?.seen(fields) ?? []
         case "serve": try Connections.serve(fields)
         case "connect": return try connections.connect(fields)
         case "rename":

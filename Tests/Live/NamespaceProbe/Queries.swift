@@ -111,7 +111,7 @@ struct Queries {
         return address
     }
 
-    private static func options(_ fields: [String]) throws -> ReachabilityOptions {
+    static func options(_ fields: [String]) throws -> ReachabilityOptions {
         var options = ReachabilityOptions()
         // A bound for a hang: a name from a file can be slow on a busy machine.
         options.resolution.timeout = .seconds(60)
@@ -125,6 +125,8 @@ struct Queries {
             case "user": options.user = try number(parts[1])
             case "protocol":
                 options.ipProtocol = UInt8(parts[1]).map(ReachabilityOptions.IPProtocol.init(rawValue:))
+            case "port": options.destinationPort = UInt16(parts[1])
+            case "source-port": options.sourcePort = UInt16(parts[1])
             case "families": options.families = parts[1] == "v4" ? .v4 : .v6
             default: throw Probe.Failure("no option \(parts[0])")
             }

@@ -74,7 +74,7 @@ struct DoctorTests {
             json.keys == [
                 "kernel", "libnl", "namespace", "lookup", "strictChecking", "groups", "receiveBuffer",
                 "routes",
-                "interfaceWarnings", "nl80211", "processes", "resolver",
+                "interfaceWarnings", "nl80211", "filteringInterfaces", "processes", "resolver",
             ]
         )
         #expect(json["kernel"]?.string?.isEmpty == false)
