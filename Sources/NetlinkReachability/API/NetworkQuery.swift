@@ -33,13 +33,6 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
     package var name: String? { query.namedTarget?.target.name }
 }
 
-extension NetworkSource {
-    /// Evaluates a query once.
-    package func blockingValue<Value>(of query: NetworkQuery<Value>) throws(ReachabilityError) -> Value {
-        try query.answer(from: facts)
-    }
-}
-
 extension NetworkQuery: CustomStringConvertible {
     /// What is asked, such as `flags of 192.0.2.1`.
     public var description: String { query.description }

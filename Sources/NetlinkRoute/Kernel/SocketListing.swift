@@ -34,11 +34,13 @@ extension ConnectedSocket {
             isTransparent: try attributes.value(INET_DIAG_SOCKOPT, as: UInt16.self)
                 .map { $0 & SocketOptions.transparent != 0 } ?? false
         )
+        let token: UInt32 =
+            if let info { info.token } else { try subflow?.value(MultipathInfo.localToken) ?? 0 }
         let progress = ipProtocol == UInt16(IPPROTO_TCP) ? attributes[INET_DIAG_INFO] : nil
         self.init(
             flow,
             inode: body.idiag_inode,
-            token: try info?.token ?? subflow?.value(MultipathInfo.localToken) ?? 0,
+            token: token,
             cookie: UInt64(identity.idiag_cookie.1) << 32 | UInt64(identity.idiag_cookie.0),
             state: TCPState(rawValue: body.idiag_state),
             timer: TCPTimer(

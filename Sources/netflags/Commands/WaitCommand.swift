@@ -89,13 +89,13 @@ extension Wait {
         let note = verbose ? report : nil
         let outcome =
             if evidence {
-                run(query, targets, note, { .evidence(of: $0, options: $1) }, WaitResult.init)
+                run(query, targets, note, { .evidence(of: $0, options: $1) }, WaitResult.init(_:_:))
             } else if answers {
                 run(
                     query, targets, note, { .report(of: $0, options: $1, .full, onChangeOf: .report) },
                     WaitResult.init(countingAnswers:_:))
             } else {
-                run(query, targets, note, { .report(of: $0, options: $1, .brief) }, WaitResult.init)
+                run(query, targets, note, { .report(of: $0, options: $1, .brief) }, WaitResult.init(_:_:))
             }
         if let error = outcome.error { printError("\(error)") }
         guard verbose || outcome.status != .success, outcome.error == nil else { return outcome }
