@@ -106,9 +106,7 @@ final class CustomResolver: HostResolver {
     }
 
     func begin(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration,
+        _ query: NameQuery,
         countedBy work: InFlightCounter?,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
@@ -117,14 +115,15 @@ final class CustomResolver: HostResolver {
         let task = Task.detached(executorPreference: ResolverExecutor.shared) {
             let result: ResolvedName
             do {
-                let resolution = try await base.resolve(name, families: families, timeout: timeout)
+                let resolution = try await base.resolve(
+                    query.name, families: query.families, timeout: query.timeout)
                 result = .success(resolution == .addresses([]) ? .notFound : resolution)
             } catch {
-                result = .failure(ReachabilityError(resolving: name, error))
+                result = .failure(ReachabilityError(resolving: query.name, error))
             }
             pending.withLock { $0.take() }?(result)
         }
-        Self.timers.asyncAfter(deadline: (timeout + Self.grace).deadline) {
+        Self.timers.asyncAfter(deadline: (query.timeout + Self.grace).deadline) {
             guard let completion = pending.withLock({ $0.take() }) else { return }
             task.cancel()
             completion(.success(.timedOut))

@@ -50,7 +50,7 @@ extension NetworkSource {
         let names = Set(queries.compactMap { $0.query.namedTarget?.name })
         guard !names.isEmpty else { return blockingValues(of: queries) }
         let resolver = facts.resolver
-        let resolutions = await withTaskGroup(of: (KnownHost.NameQuery, ResolvedName?).self) { group in
+        let resolutions = await withTaskGroup(of: (NameQuery, ResolvedName?).self) { group in
             for name in names { group.addTask { (name, try? await resolver.resolved(name)) } }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }

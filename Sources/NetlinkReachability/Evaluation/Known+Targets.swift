@@ -107,7 +107,7 @@ extension Known {
         case .pair(let own, let remote):
             return packets(to: Candidate.candidates(for: remote), from: own, options, detail)
         case .host(let name):
-            let found = try resolution(of: KnownHost.NameQuery(name, options))
+            let found = try resolution(of: NameQuery(name, options))
             // If the name has no addresses, the default path is evaluated: if that needs a connection first, the name
             // may resolve afterwards.
             let addresses = if case .addresses = found { found.destinations } else { [IPAddress.anyV4] }
@@ -118,7 +118,7 @@ extension Known {
     }
 
     /// What a name resolves to.
-    mutating func resolution(of name: KnownHost.NameQuery) throws(Interruption)
+    mutating func resolution(of name: NameQuery) throws(Interruption)
         -> NetworkSource.NameResolution
     {
         guard let resolution = resolution ?? host.names.find(name) else { throw .missing }

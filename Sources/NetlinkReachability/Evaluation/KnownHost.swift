@@ -127,21 +127,6 @@ final class KnownHost {
         var description: String { "\(address) in table \(table)" }
     }
 
-    /// What decides how a name is resolved.
-    struct NameQuery: Hashable, Sendable, CustomStringConvertible {
-        let name: String
-        let families: ReachabilityOptions.Families
-        let timeout: Duration
-
-        init(_ name: String, _ options: ReachabilityOptions) {
-            self.name = name
-            families = options.families
-            timeout = options.resolution.timeout
-        }
-
-        var description: String { name }
-    }
-
     /// What is missing, in words.
     var missing: [String] {
         [

@@ -367,12 +367,7 @@ struct MonitorLoop: ~Copyable {
         counters.resolutions += 1
         let (mailbox, work) = (mailbox, monitor.work)
         work?.begin()
-        _ = monitor.facts.resolver.begin(
-            name.name,
-            families: name.families,
-            timeout: name.timeout,
-            countedBy: work
-        ) { result in
+        _ = monitor.facts.resolver.begin(name, countedBy: work) { result in
             mailbox.post(.resolved(id, generation: generation, result))
             work?.end()
         }

@@ -54,7 +54,7 @@ protocol Query<Value>: AnyObject, Sendable {
     func answers(
         to queries: [NetworkQuery<Value>],
         from facts: NetworkFacts,
-        _ resolutions: [KnownHost.NameQuery: ResolvedName]
+        _ resolutions: [NameQuery: ResolvedName]
     ) -> [Result<Value, ReachabilityError>]
     /// Evaluates the query, and offers the result to a sink.
     ///
@@ -108,7 +108,7 @@ extension Query {
     func answers(
         to queries: [NetworkQuery<Value>],
         from facts: NetworkFacts,
-        _ resolutions: [KnownHost.NameQuery: ResolvedName]
+        _ resolutions: [NameQuery: ResolvedName]
     ) -> [Result<Value, ReachabilityError>] {
         facts.values(of: queries) { (query, known) throws(Interruption) in
             let query = query.query
@@ -228,9 +228,9 @@ final class FlagsQuery: Query {
     }
 
     /// The name of the target, and what decides how it is resolved; `nil` if the target is not a name.
-    var name: KnownHost.NameQuery? {
+    var name: NameQuery? {
         guard let name = target.name else { return nil }
-        return KnownHost.NameQuery(name, options)
+        return NameQuery(name, options)
     }
 
     var description: String { "flags of \(target)" }

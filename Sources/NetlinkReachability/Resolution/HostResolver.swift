@@ -7,31 +7,43 @@ internal import SystemSupport
 /// The result of resolving a name; a failure is one of the resolver, and says nothing about the name.
 package typealias ResolvedName = Result<NetworkSource.NameResolution, ReachabilityError>
 
+/// A name to resolve.
+package struct NameQuery: Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+    /// The families of the addresses.
+    package let families: ReachabilityOptions.Families
+    /// The longest time.
+    package let timeout: Duration
+
+    package init(_ name: String, families: ReachabilityOptions.Families, timeout: Duration) {
+        (self.name, self.families, self.timeout) = (name, families, timeout)
+    }
+
+    /// As the options of a query describe it.
+    package init(_ name: String, _ options: ReachabilityOptions) {
+        self.init(name, families: options.families, timeout: options.resolution.timeout)
+    }
+
+    package var description: String { name }
+}
+
 /// Turns names into addresses.
 package protocol HostResolver: Sendable {
     /// Resolves a name while the calling thread waits.
     ///
     /// - Returns: The resolution; a name that fails to resolve is one too.
     /// - Throws: An error if the resolver cannot run. It is not a result about the name.
-    func resolve(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration
-    ) throws(ReachabilityError) -> NetworkSource.NameResolution
+    func resolve(_ query: NameQuery) throws(ReachabilityError) -> NetworkSource.NameResolution
 
     /// Begins to resolve a name for a monitor or a task, and returns at once.
     ///
     /// - Parameters:
-    ///   - name: The name.
-    ///   - families: The families of the addresses.
-    ///   - timeout: The longest time.
+    ///   - query: The name.
     ///   - work: Counts the resolution as in flight; a resolver that hangs on purpose subtracts it meanwhile.
     ///   - completion: Called once with the result, on any thread, when the time is over at the latest.
     /// - Returns: Cancels the resolution: the completion is not called, unless that has begun.
     func begin(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration,
+        _ query: NameQuery,
         countedBy work: InFlightCounter?,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void
@@ -39,14 +51,10 @@ package protocol HostResolver: Sendable {
 
 extension HostResolver {
     /// Begins to resolve the name, and waits for the result.
-    package func resolve(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration
-    ) throws(ReachabilityError) -> NetworkSource.NameResolution {
+    package func resolve(_ query: NameQuery) throws(ReachabilityError) -> NetworkSource.NameResolution {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
-        _ = begin(name, families: families, timeout: timeout, countedBy: nil) { resolved in
+        _ = begin(query, countedBy: nil) { resolved in
             result.withLock { $0 = resolved }
             done.signal()
         }
@@ -57,20 +65,16 @@ extension HostResolver {
     /// Resolves names side by side while the calling thread waits.
     ///
     /// - Returns: The results, in the order of the names.
-    func resolve(_ names: [KnownHost.NameQuery]) -> [ResolvedName] {
+    package func resolve(_ names: [NameQuery]) -> [ResolvedName] {
         // One name takes no other thread where the resolver needs none.
         if names.count == 1 {
-            return names.map { name in
-                Result { () throws(ReachabilityError) in
-                    try resolve(name.name, families: name.families, timeout: name.timeout)
-                }
-            }
+            return names.map { name in Result { () throws(ReachabilityError) in try resolve(name) } }
         }
         let results = Locked([ResolvedName](repeating: .success(.timedOut), count: names.count))
         let group = DispatchGroup()
         for (index, name) in names.enumerated() {
             group.enter()
-            _ = begin(name.name, families: name.families, timeout: name.timeout, countedBy: nil) { result in
+            _ = begin(name, countedBy: nil) { result in
                 results.withLock { $0[index] = result }
                 group.leave()
             }
@@ -82,9 +86,9 @@ extension HostResolver {
     /// Resolves a name while the task is suspended.
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
-    func resolved(_ name: KnownHost.NameQuery) async throws(CancellationError) -> ResolvedName {
+    func resolved(_ name: NameQuery) async throws(CancellationError) -> ResolvedName {
         let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
-        let cancel = begin(name.name, families: name.families, timeout: name.timeout, countedBy: nil) {
+        let cancel = begin(name, countedBy: nil) {
             continuation.yield($0)
         }
         // It ends without a result if the task is cancelled.

@@ -26,44 +26,34 @@ package final class SystemResolver: HostResolver {
         self.blockingCall = blockingCall
     }
 
-    package func resolve(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration
-    ) throws(ReachabilityError) -> NetworkSource.NameResolution {
-        if let known = Self.withoutCall(name, families, timeout) { return known }
-        return try threads.run(within: timeout, lookup(name, families))
+    package func resolve(_ query: NameQuery) throws(ReachabilityError) -> NetworkSource.NameResolution {
+        if let known = Self.withoutCall(query) { return known }
+        return try threads.run(within: query.timeout, lookup(query))
     }
 
     package func begin(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration,
+        _ query: NameQuery,
         countedBy work: InFlightCounter?,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
-        if let known = Self.withoutCall(name, families, timeout) {
+        if let known = Self.withoutCall(query) {
             completion(.success(known))
             return {}
         }
-        return threads.begin(within: timeout, lookup(name, families), completion: completion)
+        return threads.begin(within: query.timeout, lookup(query), completion: completion)
     }
 
-    private func lookup(_ name: String, _ families: ReachabilityOptions.Families) -> LookupThreads.Call {
-        { [blockingCall] (_) throws(ReachabilityError) in try blockingCall(name, families) }
+    private func lookup(_ query: NameQuery) -> LookupThreads.Call {
+        { [blockingCall] (_) throws(ReachabilityError) in try blockingCall(query.name, query.families) }
     }
 
     /// The result that needs no call: the loopback addresses of `localhost`, about which no resolver decides
     /// (RFC 6761, section 6.3), and any other name's without time for a call.
-    private static func withoutCall(
-        _ name: String,
-        _ families: ReachabilityOptions.Families,
-        _ timeout: Duration
-    ) -> NetworkSource.NameResolution? {
-        guard name.isLocalhost else { return timeout > .zero ? nil : .timedOut }
+    private static func withoutCall(_ query: NameQuery) -> NetworkSource.NameResolution? {
+        guard query.name.isLocalhost else { return query.timeout > .zero ? nil : .timedOut }
         var addresses: [IPAddress] = []
-        if families.contains(.v6) { addresses.append(.loopbackV6) }
-        if families.contains(.v4) { addresses.append(.loopbackV4) }
+        if query.families.contains(.v6) { addresses.append(.loopbackV6) }
+        if query.families.contains(.v4) { addresses.append(.loopbackV4) }
         return addresses.isEmpty ? .notFound : .addresses(addresses)
     }
 }

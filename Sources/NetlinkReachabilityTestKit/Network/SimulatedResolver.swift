@@ -22,26 +22,26 @@ final class SimulatedResolver: HostResolver {
     /// Ends the hanging resolutions that have an answer now.
     func answersChanged() {
         for (timer, request) in hanging.withLock({ $0 }) {
-            guard let result = answer(request.name).result(families: request.families) else { continue }
+            guard let result = answer(request.query.name).result(families: request.query.families) else {
+                continue
+            }
             end(timer, result)
         }
     }
 
     func begin(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration,
+        _ query: NameQuery,
         countedBy work: InFlightCounter?,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
-        if let result = answer(name).result(families: families) {
+        if let result = answer(query.name).result(families: query.families) {
             completion(result)
             return {}
         }
-        let request = Request(name: name, families: families, work: work, completion: completion)
+        let request = Request(query: query, work: work, completion: completion)
         // With the lock held, the timer cannot end a query that is not stored yet.
         let timer = hanging.withLock { hanging in
-            let timer = clock.schedule(at: clock.now.advanced(by: timeout)) { [weak self] timer in
+            let timer = clock.schedule(at: clock.now.advanced(by: query.timeout)) { [weak self] timer in
                 self?.end(timer, .success(.timedOut))
             }
             hanging[timer] = request
@@ -66,8 +66,7 @@ final class SimulatedResolver: HostResolver {
 extension SimulatedResolver {
     /// A query that hangs.
     private struct Request {
-        let name: String
-        let families: ReachabilityOptions.Families
+        let query: NameQuery
         let work: InFlightCounter?
         let completion: @Sendable (ResolvedName) -> Void
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import NetlinkReachability
-import SystemSupport
 
 /// Resolves names side by side, and orders the addresses of all targets together.
 struct OrderRun {
@@ -58,25 +56,17 @@ struct OrderRun {
 
     /// Resolves the names of all targets side by side, and waits for the last one.
     private func resolutions(of targets: [ReadTarget]) -> [ResolvedName] {
-        let results = Locked(
-            targets.map { entry in
-                entry.target.map { target -> NetworkSource.NameResolution in
-                    if case .address(let address) = target.kind { .addresses([address]) } else { .notFound }
+        let names = targets.compactMap { (try? $0.target.get())?.name.map { NameQuery($0, options) } }
+        var results = source.facts.resolver.resolve(names)[...]
+        return targets.map { entry in
+            entry.target.flatMap { target in
+                switch target.kind {
+                case .address(let address): .success(.addresses([address]))
+                case .host: results.popFirst() ?? .success(.notFound)
+                case .defaultPath, .pair: .success(.notFound)
                 }
-            })
-        let group = DispatchGroup()
-        for (index, entry) in targets.enumerated() {
-            guard case .success(.host(let name)) = entry.target.map(\.kind) else { continue }
-            group.enter()
-            _ = source.facts.resolver.begin(
-                name, families: options.families, timeout: options.resolution.timeout, countedBy: nil
-            ) { result in
-                results.withLock { $0[index] = result }
-                group.leave()
             }
         }
-        group.wait()
-        return results.withLock { $0 }
     }
 }
 

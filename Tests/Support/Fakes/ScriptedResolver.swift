@@ -6,22 +6,10 @@ internal import SystemSupport
 
 /// A resolver that answers from a table and records the queries; other names are not found.
 package final class ScriptedResolver: HostResolver {
-    package struct Query: Hashable, Sendable {
-        package var name: String
-        package var families: ReachabilityOptions.Families
-        package var timeout: Duration
-
-        package init(name: String, families: ReachabilityOptions.Families, timeout: Duration) {
-            self.name = name
-            self.families = families
-            self.timeout = timeout
-        }
-    }
-
     private struct State {
         var answers: [String: NetworkSource.NameResolution]
         var error: ReachabilityError?
-        var queries: [Query] = []
+        var queries: [NameQuery] = []
     }
 
     private let state: Locked<State>
@@ -31,7 +19,7 @@ package final class ScriptedResolver: HostResolver {
     }
 
     /// The queries so far, in order.
-    package var queries: [Query] { state.withLock { $0.queries } }
+    package var queries: [NameQuery] { state.withLock { $0.queries } }
 
     /// The number of queries so far.
     package var count: Int { state.withLock { $0.queries.count } }
@@ -47,16 +35,14 @@ package final class ScriptedResolver: HostResolver {
     }
 
     package func begin(
-        _ name: String,
-        families: ReachabilityOptions.Families,
-        timeout: Duration,
+        _ query: NameQuery,
         countedBy work: InFlightCounter?,
         completion: @escaping @Sendable (ResolvedName) -> Void
     ) -> @Sendable () -> Void {
         let result: ResolvedName = state.withLock { state in
-            state.queries.append(Query(name: name, families: families, timeout: timeout))
+            state.queries.append(query)
             if let error = state.error { return .failure(error) }
-            return .success(state.answers[name] ?? .notFound)
+            return .success(state.answers[query.name] ?? .notFound)
         }
         completion(result)
         return {}

@@ -134,7 +134,7 @@ struct TargetTests {
         let (handle, _, resolver) = try handle([:], options: options)
         _ = try handle.blockingFlags()
         #expect(
-            resolver.queries == [.init(name: "host.example", families: .v6, timeout: .milliseconds(250))]
+            resolver.queries == [.init("host.example", families: .v6, timeout: .milliseconds(250))]
         )
     }
 

@@ -72,17 +72,18 @@ struct SystemResolverTests {
         let resolver = SystemResolver { (_, _) throws(ReachabilityError) in
             throw ReachabilityError(operation: "resolve a name", number: EMFILE)
         }
-        let all = try resolver.resolve(name, families: .all, timeout: .zero)
+        let all = try resolver.resolve(NameQuery(name, families: .all, timeout: .zero))
         #expect(all == .addresses([.loopbackV6, .loopbackV4]))
-        #expect(try resolver.resolve(name, families: .v4, timeout: .zero) == .addresses([.loopbackV4]))
+        #expect(
+            try resolver.resolve(NameQuery(name, families: .v4, timeout: .zero)) == .addresses([.loopbackV4]))
         #expect(throws: ReachabilityError.self) {
-            try resolver.resolve("localhost.example", families: .all, timeout: .seconds(120))
+            try resolver.resolve(NameQuery("localhost.example", families: .all, timeout: .seconds(120)))
         }
     }
 
     @Test func `localhost resolves to loopback addresses without duplicates`() throws {
         let resolver = SystemResolver.shared
-        let resolution = try resolver.resolve("localhost", families: .all, timeout: .seconds(120))
+        let resolution = try resolver.resolve(NameQuery("localhost", families: .all, timeout: .seconds(120)))
         guard case .addresses(let addresses) = resolution else {
             Issue.record("localhost is \(resolution)")
             return
@@ -93,7 +94,8 @@ struct SystemResolverTests {
     }
 
     @Test func `one family alone is resolved when asked`() throws {
-        let resolution = try SystemResolver.shared.resolve("localhost", families: .v4, timeout: .seconds(120))
+        let resolution = try SystemResolver.shared.resolve(
+            NameQuery("localhost", families: .v4, timeout: .seconds(120)))
         #expect(resolution == .addresses([.loopbackV4]))
     }
 
@@ -101,15 +103,20 @@ struct SystemResolverTests {
         let resolver = SystemResolver { name, families in
             name == "a.example" && families == .v6 ? .failed("seen") : .notFound
         }
-        #expect(try resolver.resolve("a.example", families: .v6, timeout: .seconds(120)) == .failed("seen"))
-        #expect(try resolver.resolve("b.example", families: .v6, timeout: .seconds(120)) == .notFound)
+        #expect(
+            try resolver.resolve(NameQuery("a.example", families: .v6, timeout: .seconds(120)))
+                == .failed("seen"))
+        #expect(
+            try resolver.resolve(NameQuery("b.example", families: .v6, timeout: .seconds(120))) == .notFound)
         try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
     }
 
     @Test func `a call that hangs times out`() async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
-        #expect(try resolver.resolve("slow.example", families: .all, timeout: .milliseconds(1)) == .timedOut)
+        #expect(
+            try resolver.resolve(NameQuery("slow.example", families: .all, timeout: .milliseconds(1)))
+                == .timedOut)
         #expect(resolver.threads.runningCount == 1)
         call.letGo(1)
         try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
@@ -122,24 +129,29 @@ struct SystemResolverTests {
     ) async throws {
         let call = HangingCall()
         let resolver = SystemResolver { _, _ in call.run() }
-        #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
+        #expect(
+            try resolver.resolve(NameQuery("slow.example", families: .all, timeout: timeout)) == .timedOut)
         #expect(resolver.threads.runningCount == 0)
         try hang(resolver)
-        #expect(try resolver.resolve("slow.example", families: .all, timeout: timeout) == .timedOut)
+        #expect(
+            try resolver.resolve(NameQuery("slow.example", families: .all, timeout: timeout)) == .timedOut)
         call.letGo(LookupThreads.limit)
         try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
     }
 
     @Test func `a timeout of centuries waits for ever`() throws {
         let resolver = SystemResolver { _, _ in .notFound }
-        #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(Int64.max)) == .notFound)
+        #expect(
+            try resolver.resolve(NameQuery("a.example", families: .all, timeout: .seconds(Int64.max)))
+                == .notFound)
     }
 
     /// Has as many calls hang as can run.
     private func hang(_ resolver: SystemResolver, at location: SourceLocation = #_sourceLocation) throws {
         for _ in 0..<LookupThreads.limit {
             #expect(
-                try resolver.resolve("slow.example", families: .all, timeout: .microseconds(1)) == .timedOut,
+                try resolver.resolve(NameQuery("slow.example", families: .all, timeout: .microseconds(1)))
+                    == .timedOut,
                 sourceLocation: location)
         }
         #expect(resolver.threads.runningCount == LookupThreads.limit, sourceLocation: location)
@@ -150,7 +162,8 @@ struct SystemResolverTests {
         let resolver = SystemResolver { _, _ in call.run() }
         try hang(resolver)
         let results = Locked<[ResolvedName]>([])
-        _ = resolver.begin("more.example", families: .all, timeout: .seconds(120), countedBy: nil) { result in
+        _ = resolver.begin(NameQuery("more.example", families: .all, timeout: .seconds(120)), countedBy: nil)
+        { result in
             results.withLock { $0.append(result) }
         }
         #expect(resolver.threads.waitingCount == 1)
@@ -168,12 +181,14 @@ struct SystemResolverTests {
         let resolver = SystemResolver { _, _ in call.run() }
         try hang(resolver)
         let error = #expect(throws: ReachabilityError.self) {
-            try resolver.resolve("one.more.example", families: .all, timeout: .milliseconds(1))
+            try resolver.resolve(NameQuery("one.more.example", families: .all, timeout: .milliseconds(1)))
         }
         #expect(error?.number == EAGAIN)
         #expect(error?.message == "64 earlier names are still being resolved: is the resolver hanging?")
         let results = Locked<[ResolvedName]>([])
-        _ = resolver.begin("and.more.example", families: .all, timeout: .milliseconds(1), countedBy: nil) {
+        _ = resolver.begin(
+            NameQuery("and.more.example", families: .all, timeout: .milliseconds(1)), countedBy: nil
+        ) {
             result in results.withLock { $0.append(result) }
         }
         try await eventually("the error is there") { results.withLock { $0.count } == 1 }
@@ -191,7 +206,9 @@ struct SystemResolverTests {
         try hang(resolver)
         let results = Locked<[ResolvedName]>([])
         for _ in 0..<1_000 {
-            _ = resolver.begin("more.example", families: .all, timeout: .nanoseconds(1), countedBy: nil) {
+            _ = resolver.begin(
+                NameQuery("more.example", families: .all, timeout: .nanoseconds(1)), countedBy: nil
+            ) {
                 result in
                 results.withLock { $0.append(result) }
             }
@@ -208,7 +225,7 @@ struct SystemResolverTests {
         let resolver = SystemResolver { _, _ in call.run() }
         try hang(resolver)
         let cancel = resolver.begin(
-            "more.example", families: .all, timeout: .seconds(120), countedBy: nil
+            NameQuery("more.example", families: .all, timeout: .seconds(120)), countedBy: nil
         ) { _ in Issue.record("a cancelled name has no result") }
         cancel()
         #expect(resolver.threads.waitingCount == 0)
@@ -220,10 +237,14 @@ struct SystemResolverTests {
     @Test func `a late result is dropped`() async throws {
         let late = HangingCall()
         let resolver = SystemResolver { name, _ in name == "late.example" ? late.run() : .notFound }
-        #expect(try resolver.resolve("late.example", families: .all, timeout: .milliseconds(1)) == .timedOut)
+        #expect(
+            try resolver.resolve(NameQuery("late.example", families: .all, timeout: .milliseconds(1)))
+                == .timedOut)
         late.letGo(1)
         try await eventually("no call is in flight") { resolver.threads.runningCount == 0 }
-        #expect(try resolver.resolve("other.example", families: .all, timeout: .seconds(120)) == .notFound)
+        #expect(
+            try resolver.resolve(NameQuery("other.example", families: .all, timeout: .seconds(120)))
+                == .notFound)
     }
 
     @Test func `the thread of a call takes no signals of the program`() throws {
@@ -233,7 +254,8 @@ struct SystemResolverTests {
             return sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGUSR1) == 1
                 ? .notFound : .timedOut
         }
-        #expect(try resolver.resolve("a.example", families: .all, timeout: .seconds(120)) == .notFound)
+        #expect(
+            try resolver.resolve(NameQuery("a.example", families: .all, timeout: .seconds(120))) == .notFound)
     }
 
     @Test func `forty threads resolve at once`() async throws {
@@ -242,7 +264,7 @@ struct SystemResolverTests {
         DispatchQueue.concurrentPerform(iterations: 40) { thread in
             for round in 0..<20 {
                 let name = "\(thread).\(round).example"
-                let answer = try? resolver.resolve(name, families: .all, timeout: .seconds(120))
+                let answer = try? resolver.resolve(NameQuery(name, families: .all, timeout: .seconds(120)))
                 if answer != .failed(name) { wrong.withLock { $0 += 1 } }
             }
         }
