@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import Glibc
 internal import SystemSupport
+internal import TestSupport
 
 /// A network namespace of the running kernel, which threads of a test enter.
 ///
@@ -37,19 +37,22 @@ package final class LiveNetwork: Sendable {
     /// - Throws: ``Failure`` if this process may not make one.
     package init() throws(Failure) {
         typealias Unshare = @convention(c) (Int32) -> Int32
-        let made = try Self.onThread { () -> Int32 in
-            guard let unshare = dlsym(nil, "unshare"),
-                unsafeBitCast(unshare, to: Unshare.self)(Self.network) == 0
-            else { return -errno }
-            let descriptor = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
-            return descriptor < 0 ? -errno : descriptor
+        do {
+            descriptor = try OwnThread.run {
+                guard let unshare = dlsym(nil, "unshare"),
+                    unsafeBitCast(unshare, to: Unshare.self)(Self.network) == 0,
+                    case let descriptor = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC),
+                    descriptor >= 0
+                else {
+                    throw Failure(
+                        description: "cannot make a network namespace: \(SystemCallError.message(errno)): "
+                            + "run the tests as root, or with `unshare -Ur swift test`")
+                }
+                return descriptor
+            }
+        } catch {
+            throw Failure(description: "\(error)")
         }
-        guard made >= 0 else {
-            throw Failure(
-                description: "cannot make a network namespace: \(SystemCallError.message(-made)): "
-                    + "run the tests as root, or with `unshare -Ur swift test`")
-        }
-        descriptor = made
         try shell("ip link set lo up")
     }
 
@@ -63,21 +66,17 @@ package final class LiveNetwork: Sendable {
     ///
     /// - Parameter body: The closure.
     /// - Returns: What the closure returns.
-    /// - Throws: What the closure throws, or ``Failure`` if no thread can be started.
+    /// - Throws: What the closure throws, or why no thread can be started.
     package func run<Value>(_ body: () throws -> Value) throws -> Value {
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
-        let result: Result<Value, any Error> = try Self.onThread {
-            Result {
-                guard let setns = dlsym(nil, "setns"),
-                    unsafeBitCast(setns, to: SetNamespace.self)(descriptor, Self.network) == 0
-                else {
-                    throw Failure(
-                        description: "cannot enter the namespace: \(SystemCallError.message(errno))")
-                }
-                return try body()
+        return try OwnThread.run {
+            guard let setns = dlsym(nil, "setns"),
+                unsafeBitCast(setns, to: SetNamespace.self)(descriptor, Self.network) == 0
+            else {
+                throw Failure(description: "cannot enter the namespace: \(SystemCallError.message(errno))")
             }
+            return try body()
         }
-        return try result.get()
     }
 
     /// Runs a shell script in the namespace, up to the first command that fails.
@@ -104,54 +103,5 @@ package final class LiveNetwork: Sendable {
         }
         guard status == 0 else { throw Failure(description: "\(script): \(output)") }
         return output
-    }
-
-    /// Runs a closure on a new thread, and waits for it.
-    private static func onThread<Value>(_ body: () -> Value) throws(Failure) -> Value {
-        let thread = ThreadExecutor()
-        nonisolated(unsafe) var value: Value?
-        withoutActuallyEscaping(body) { body in
-            nonisolated(unsafe) let body = body
-            // A task has the task-local values of its caller, so a failed expectation is the running test's.
-            Task(executorPreference: thread) {
-                if thread.hasStarted { value = body() }
-            }
-            thread.wait()
-        }
-        guard let value else {
-            throw Failure(description: "cannot start a thread: \(SystemCallError.message(EAGAIN))")
-        }
-        return value
-    }
-}
-
-/// Runs one task, which does not suspend, on a thread of its own.
-private final class ThreadExecutor: TaskExecutor {
-    // The thread that makes the task writes it, only if there is no new thread, which would read it.
-    private(set) nonisolated(unsafe) var hasStarted = true
-    private let end = DispatchSemaphore(value: 0)
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        let hasStarted = BackgroundThread.start("netlink-namespace") { [self] in
-            // Background threads block all signals, and a command would inherit that: it could not be ended.
-            var none = sigset_t()
-            sigemptyset(&none)
-            pthread_sigmask(SIG_SETMASK, &none, nil)
-            run(job)
-        }
-        guard !hasStarted else { return }
-        self.hasStarted = false
-        run(job)
-    }
-
-    private func run(_ job: UnownedJob) {
-        job.runSynchronously(on: asUnownedTaskExecutor())
-        end.signal()
-    }
-
-    /// Waits for the end of the task.
-    func wait() {
-        end.wait()
     }
 }

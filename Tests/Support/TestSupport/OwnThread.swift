@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import Glibc
 
 /// Threads of a test's own, for what belongs to a thread, and for more threads than Dispatch starts.
 package enum OwnThread {
-    private struct Refusal: Error {
-        let number: Int32
+    private struct Refusal: Error, CustomStringConvertible {
+        let description = "cannot start a thread"
     }
 
     private final class Work {
@@ -17,13 +18,41 @@ package enum OwnThread {
     }
 
     /// Runs a body on a new thread, and waits for it.
+    ///
+    /// A failed expectation in it is the running test's: a task has the task-local values of its caller.
     package static func run<Value>(_ body: () throws -> Value) throws -> Value {
-        var outcome: Result<Value, any Error> = .failure(Refusal(number: 0))
-        try withoutActuallyEscaping(body) { body in
-            let thread = try start { outcome = Result(catching: body) }
-            pthread_join(thread, nil)
+        let executor = Executor()
+        nonisolated(unsafe) var outcome: Result<Value, any Error> = .failure(Refusal())
+        withoutActuallyEscaping(body) { body in
+            nonisolated(unsafe) let body = body
+            Task(executorPreference: executor) {
+                if executor.hasStarted { outcome = Result(catching: body) }
+            }
+            executor.end.wait()
         }
         return try outcome.get()
+    }
+
+    /// Runs one task, which does not suspend, on a thread of its own.
+    private final class Executor: TaskExecutor {
+        // The thread that makes the task writes it, only if there is no new thread, which would read it.
+        private(set) nonisolated(unsafe) var hasStarted = true
+        let end = DispatchSemaphore(value: 0)
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            do {
+                try OwnThread.detach { self.run(job) }
+            } catch {
+                hasStarted = false
+                run(job)
+            }
+        }
+
+        private func run(_ job: UnownedJob) {
+            job.runSynchronously(on: asUnownedTaskExecutor())
+            end.signal()
+        }
     }
 
     /// Runs a body on so many threads at once, with the number of each, and waits for them.
@@ -48,7 +77,7 @@ package enum OwnThread {
             }, context.toOpaque())
         guard status == 0 else {
             context.release()
-            throw Refusal(number: status)
+            throw Refusal()
         }
         return thread
     }
