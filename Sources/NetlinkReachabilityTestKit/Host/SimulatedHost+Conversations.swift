@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import NetlinkReachability
+internal import NetlinkReachability
 internal import RoutingModel
 internal import RoutingSimulation
 

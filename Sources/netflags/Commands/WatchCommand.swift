@@ -17,8 +17,8 @@ struct Watch: TargetListCommand {
             whenever its flags change, with --changes report also its reason, interface, gateway or source \
             address. While lines are not read, older changes are dropped and the newest flags are kept.
 
-            The command of --exec is run by sh -c at each change, not for the first flags: one at a time, for the \
-            newest change of each target, with the variables that netflags-watch(1) lists.
+            The command of --exec is run by sh -c at each change, one at a time, for the newest change of each \
+            target, with the variables that netflags-watch(1) lists.
 
             With --replay the lines are those that watch would have printed while the recording was made, with the \
             recorded times, as fast as they can be read.
@@ -41,9 +41,7 @@ struct Watch: TargetListCommand {
     )
     var explain = false
 
-    @Flag(
-        help: "Also a line when it changes whether anything answers, as TCP shows; flags do not depend on it."
-    )
+    @Flag(help: "Print a line at each change of the evidence, too.")
     var evidence = false
 
     @Option(changes: "What counts as a change")

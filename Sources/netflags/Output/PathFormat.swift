@@ -121,6 +121,8 @@ struct PathLineFormat {
     private var last: Result<NetworkPath, ReachabilityError>?
     /// Whether anything answers.
     private var evidence: NetworkEvidence?
+    /// Whether a line has said so: a host on which nothing is asked has no evidence to speak of.
+    private var hasEvidence = false
 
     init(_ format: PathFormat) { self.format = format }
 
@@ -141,6 +143,7 @@ struct PathLineFormat {
     /// Prints the last path again with what now shows whether anything answers on it.
     mutating func print(_ evidence: NetworkEvidence) {
         self.evidence = evidence
+        if evidence.verdict != .none { hasEvidence = true }
         if let last { print(last) }
     }
 
@@ -154,7 +157,7 @@ struct PathLineFormat {
             for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
             let gateways = path.gateways.map(\.description).joined(separator: ",")
             var sentences = [path.reason.description] + path.carriers.map(\.description)
-            if let evidence { sentences.append(evidence.description) }
+            if hasEvidence, let evidence { sentences.append(evidence.description) }
             if format.identifies { sentences.append(path.identity?.description ?? "identity unknown") }
             table.add((gateways.isEmpty ? "" : "\(gateways)  ") + sentences.joined(separator: "; "))
         case .failure(let error):
