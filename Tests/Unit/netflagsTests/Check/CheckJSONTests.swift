@@ -64,7 +64,10 @@ struct CheckJSONTests {
         let objects = result.lines.compactMap { JSONValue($0) }
         #expect(
             objects.map(\.keys)
-                == Array(repeating: Self.keys + ["sourceAddress", "connect", "explanation"], count: 2))
+                == Array(
+                    repeating: Self.keys + [
+                        "sourceAddress", "connect", "returns", "explanation", "evidence",
+                    ], count: 2))
         let finding = try #require(objects.first?["explanation"]?.elements.first)
         #expect(
             finding.keys == [

@@ -27,10 +27,16 @@ struct EvidenceCommandTests {
         return (result.output, result.status)
     }
 
+    /// The object on the first line.
+    private func object(_ output: String) throws -> JSONValue {
+        let line = try #require(output.split(separator: "\n").first, "nothing was printed")
+        return try #require(JSONValue(line), "\(line)")
+    }
+
     @Test(arguments: [["path", "--json"], ["check", "--json", "--explain", "198.51.100.1"]])
     func `path and --explain have the evidence`(command: [String]) throws {
         let output = try host.run([NetflagsProcess.path] + command).output
-        let evidence = try #require(JSONValue(output)?["evidence"])
+        let evidence = try #require(object(output)["evidence"])
         #expect(evidence.keys == Self.keys)
         #expect(evidence["verdict"]?.string == "answered")
         #expect(evidence["connections"]?.number == 1)
@@ -47,7 +53,7 @@ struct EvidenceCommandTests {
         let down = try netflags(
             "wait", "--evidence", "--until", "down", "--timeout", "0", "--json", "default")
         #expect(down.status == 1)
-        #expect(JSONValue(down.output)?["reached"] == .bool(false))
+        #expect(try object(down.output)["reached"] == .bool(false))
     }
 
     @Test func `a wait cannot say whether anything answers where nothing was asked`() throws {
@@ -59,11 +65,10 @@ struct EvidenceCommandTests {
     }
 
     @Test func `a line of watch has the evidence, and its command the verdict`() throws {
-        let row = try #require(
-            JSONValue(try netflags("watch", "--json", "--evidence", "--count", "1", "default").output))
+        let row = try object(try netflags("watch", "--json", "--evidence", "--count", "1", "default").output)
         #expect(row["evidence"]?["verdict"]?.string == "answered")
-        #expect(
-            JSONValue(try netflags("watch", "--json", "--count", "1", "default").output)?["evidence"] == nil)
+        let plain = try object(try netflags("watch", "--json", "--count", "1", "default").output)
+        #expect(plain["evidence"] == nil)
     }
 
     @Test func `a connection has the age of its last answer`() throws {

@@ -43,7 +43,8 @@ struct EvidenceFaultTests {
         let result = ShellCommand.run(
             "\(unshare) python3 '\(Self.program)' '\(NetflagsProcess.path)' \(row.name) \(row.family) "
                 + "--scale \(scale)")
-        return try #require(JSONValue(result.output), "\(result.output)")
+        let line = try #require(result.output.split(separator: "\n").last, "\(row) printed nothing")
+        return try #require(JSONValue(line), "\(line)")
     }
 
     @Test(arguments: rows(faults, otherFaults))

@@ -13,7 +13,10 @@ struct PrometheusTests {
         #expect(result.status == 1)
         #expect(MetricsRules.violations(result.output) == [])
         let names = MetricsRules.samples(result.output).map(\.name)
-        #expect(Set(names) == ["netflags_answered", "netflags_reachable", "netflags_path_info"])
+        #expect(
+            Set(names) == [
+                "netflags_answered", "netflags_reachable", "netflags_path_info", "netflags_silent",
+            ])
     }
 
     @Test func `the values are the results`() throws {
