@@ -66,9 +66,14 @@ enum ChangeException: String, CaseIterable {
         let queries = plain + sourced
         // The source of the nexthop that the hash selects can lead to another table.
         let isAnyOpen = plain.contains { !snapshot.openChoices(for: $0).isEmpty }
-        // It can select one without a carrier.
-        let isDead = isAnyOpen && live.flags == ReachabilityFlags([]).letters
-        guard live.flags == predicted.flags || isDead else { return nil }
+        // The hash can select a nexthop without a carrier, also where others have one.
+        if live.flags == ReachabilityFlags([]).letters, live.interface != nil,
+            plain.contains(where: { live.takesOne(in: snapshot, $0) })
+        {
+            self = .open
+            return
+        }
+        guard live.flags == predicted.flags else { return nil }
         var other = predicted
         other.source = live.source
         if queries.contains(where: {
@@ -119,6 +124,14 @@ extension ChangeException {
 }
 
 extension PredictedAnswer {
+    /// Whether it takes one of several nexthops of a snapshot's route.
+    fileprivate func takesOne(in snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
+        guard let answer = try? snapshot.answer(to: query), answer.hasSeveralNexthops else { return false }
+        return answer.nexthops.contains {
+            snapshot.links[$0.interfaceIndex]?.name == interface && $0.gateway?.description == gateway
+        }
+    }
+
     /// Whether it takes a way that is open in a snapshot.
     fileprivate func isPossible(in snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
         let answers = (try? snapshot.possibleAnswers(to: query)) ?? []
