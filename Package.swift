@@ -282,7 +282,7 @@ let package = Package(
         .testTarget(
             name: "NetlinkRecordingTests",
             dependencies: [
-                "AddressLiterals", "CNetlinkShim", "NamespaceTraits", "NetlinkReachability",
+                "AddressLiterals", "CNetlinkShim", "Fakes", "NamespaceTraits", "NetlinkReachability",
                 "NetlinkReachabilityTestKit",
                 "NetlinkRecording",
                 "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport", "TestSupport",

@@ -162,7 +162,7 @@ extension Known {
         to destination: IPAddress
     ) throws(Interruption) -> WireGuardPeers.Exit? {
         guard tunnel.kind == "wireguard" else { return nil }
-        guard let peers = host.wireGuardPeers.find(tunnel.index) else { throw .missing }
+        guard let peers = unnotified.wireGuardPeers.find(tunnel.index) else { throw .missing }
         switch peers {
         case .success(let peers):
             let exit = peers?.exit(to: destination)

@@ -123,7 +123,7 @@ extension Known {
                 }
             }
         }
-        guard let connected = host.connectedPeers.find() else { throw .missing }
+        guard let connected = unnotified.connectedPeers.find() else { throw .missing }
         var peers = try value(of: connected)
         // OpenVPN over UDP connects no socket. The route to its server stands beside those of half of all addresses.
         if route.isOfHalf { peers += try host.hostRoutes.get(route.table).filter { !peers.contains($0) } }

@@ -34,10 +34,12 @@ extension Known {
         _ reference: InterfaceReference,
         of destination: IPAddress
     ) throws(Interruption) -> BoundInterface? {
-        if let name = reference.name, let index = try host.indices.get(name) {
+        if let name = reference.name, let index = try hostByName.indices.get(name) {
             // Only the loopback addresses need to know.
             return BoundInterface(index, name, destination.isLoopback ? try link(index) : nil)
         }
+        // One that is missing can appear.
+        reading.host.insert(.names)
         guard let index = reference.index, let link = try link(index) else { return nil }
         return BoundInterface(index, link.name, link)
     }
@@ -100,7 +102,7 @@ extension Known {
             if try isDelivered(end) { return nil }
         } else if try entry.map({ (entry) throws(Interruption) in try value(of: entry).type?.isOfGroup })
             != true,
-            case .connects? = try host.connections.get(query)
+            case .connects? = try unnotified.connections.get(query)
         {
             // The kernel of the socket connects from a foreign address, as with the setting `ip_nonlocal_bind`. bind(2)
             // takes a broadcast address too, and the kernel then selects another one.

@@ -44,7 +44,7 @@ extension Known {
             guard detail == .full else { return try evaluation(of: packet) }
             // A report asks what a socket gets, too, unless there may be nothing to send.
             if packet.interface == nil, packet.local == nil, !packet.candidate.destination.needsZone {
-                _ = host.connections.find(packet.query.ofConnect(from: packet.local))
+                _ = unnotified.connections.find(packet.query.ofConnect(from: packet.local))
             }
             let alone = try evaluation(of: packet)
             return alone.query == nil ? alone : alone.with(all: [alone])
@@ -121,7 +121,7 @@ extension Known {
     mutating func resolution(of name: NameQuery) throws(Interruption)
         -> NetworkSource.NameResolution
     {
-        guard let resolution = resolution ?? host.names.find(name) else { throw .missing }
+        guard let resolution = resolution ?? unnotified.names.find(name) else { throw .missing }
         return try value(of: resolution)
     }
 
@@ -263,7 +263,7 @@ extension Known {
         from local: IPAddress?
     ) throws(Interruption) -> ReachabilityReport.ConnectResult? {
         guard let query = evaluation.query, query.wantsEntry else { return nil }
-        return try host.connections.get(query.ofConnect(from: local))
+        return try unnotified.connections.get(query.ofConnect(from: local))
             .map(ReachabilityReport.ConnectResult.init)
     }
 }

@@ -63,6 +63,8 @@ struct Known {
         fileprivate(set) var addresses = SmallSet<IPAddress>()
         /// The tunnels whose outer packets were read.
         fileprivate(set) var carriers: [CarrierKey] = []
+        /// Which facts about the host were read.
+        var host: HostReading = []
         /// What an observation of evidence is to remember.
         fileprivate(set) var memory: Box<EvidenceMemory>?
     }
@@ -73,6 +75,22 @@ extension Known {
     ///
     /// Few batches need any.
     var host: KnownHost {
+        mutating get {
+            reading.host.insert(.tables)
+            return unnotified
+        }
+    }
+
+    /// The facts about the host, to find an interface by its name.
+    var hostByName: KnownHost {
+        mutating get {
+            reading.host.insert(.names)
+            return unnotified
+        }
+    }
+
+    /// The facts about the host, to read what no notification is about: sockets, names and name servers.
+    var unnotified: KnownHost {
         mutating get {
             if let knownHost { return knownHost }
             let host = KnownHost()
@@ -220,7 +238,12 @@ extension Known {
     }
 
     /// What the value of an item depends on that has read something.
-    func dependencies(of reading: Reading) -> RouteDependencies {
+    ///
+    /// - Parameters:
+    ///   - reading: What it has read.
+    ///   - isDetailed: Whether to list the queries, too.
+    /// - Returns: The dependencies.
+    func dependencies(of reading: Reading, isDetailed: Bool = false) -> RouteDependencies {
         var dependencies = RouteDependencies()
         dependencies.memory = reading.memory
         var next: [CarrierKey] = []
@@ -230,6 +253,12 @@ extension Known {
             for place in reading.first { dependencies.addresses.insert(lookups[place].query.destination) }
             for place in reading.later.joined() {
                 dependencies.addresses.insert(lookups[place].query.destination)
+            }
+            if isDetailed {
+                dependencies.host.formUnion(reading.host)
+                for range in [reading.first] + reading.later {
+                    for place in range { dependencies.queries.insert(lookups[place].query.ofEntry) }
+                }
             }
             if !reading.carriers.isEmpty { next += reading.carriers }
         }

@@ -29,7 +29,8 @@ extension NetworkFacts {
         _ count: Int,
         isOutdated: () -> Bool = { false },
         _ evaluate: (Int, inout Known) throws(Interruption) -> Value,
-        take: (Int, Result<Value, ReachabilityError>, () -> RouteDependencies) throws(Failure) -> Void
+        take: (Int, Result<Value, ReachabilityError>, (_ isDetailed: Bool) -> RouteDependencies)
+            throws(Failure) -> Void
     ) throws(Failure) {
         var first = 0
         while first < count {
@@ -48,7 +49,9 @@ extension NetworkFacts {
                     let result = known.attempt { (known) throws(Interruption) in try evaluate(item, &known) }
                     swap(&known.reading, &waiting[place].reading)
                     if let result = result ?? fault.map(Result.failure) {
-                        try take(item, result) { known.dependencies(of: waiting[place].reading) }
+                        try take(item, result) { isDetailed in
+                            known.dependencies(of: waiting[place].reading, isDetailed: isDetailed)
+                        }
                     } else {
                         if left != place { waiting.swapAt(left, place) }
                         left += 1

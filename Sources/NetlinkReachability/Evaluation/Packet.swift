@@ -255,7 +255,7 @@ extension Packet {
     ) throws(Interruption) -> Bool {
         guard entry.hasSeveralNexthops, !takesEachNexthop else { return false }
         if isConnected { return true }
-        let policy = try known.host.multipathHashPolicies.get(query.destination.family)
+        let policy = try known.unnotified.multipathHashPolicies.get(query.destination.family)
         return policy?.choosesOneNexthop(for: query) == true
     }
 

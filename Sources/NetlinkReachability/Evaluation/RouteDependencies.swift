@@ -8,8 +8,35 @@ struct RouteDependencies: Sendable {
     var addresses = SmallSet<IPAddress>()
     /// The shortest lifetime of a route among the answers, in ticks from now.
     var lifetime: Int32?
+    /// The queries, each as one for an entry; none unless they are asked for.
+    var queries: Set<RouteQuery> = []
+    /// The facts about the host; none unless they are asked for.
+    var host: HostReading = []
     /// What the next evaluation of an observation of evidence reads; `nil` for other queries.
     var memory: Box<EvidenceMemory>?
+}
+
+/// The facts about a host that an evaluation can read besides routes and their interfaces.
+package struct HostReading: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Which interface has a name.
+    package static let names = HostReading(rawValue: 1)
+    /// All interfaces, addresses, rules or neighbours.
+    package static let tables = HostReading(rawValue: 2)
+}
+
+extension RouteQuery {
+    /// The query without what decides how much of an answer there is.
+    var ofEntry: RouteQuery {
+        var query = self
+        (query.selectsNexthop, query.wantsEntry) = (false, false)
+        return query
+    }
 }
 
 /// A set that stores its first two elements inline.

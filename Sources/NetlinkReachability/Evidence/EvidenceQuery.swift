@@ -19,7 +19,7 @@ final class EvidenceQuery: Query {
     func areSame(_ one: NetworkEvidence, _ other: NetworkEvidence) -> Bool { one.verdict == other.verdict }
 
     func value(_ known: inout Known) throws(Interruption) -> NetworkEvidence {
-        let reading = known.host.answers.find()
+        let reading = known.unnotified.answers.find()
         let addresses = known.host.addresses.find()
         let exits = known.attempt { (known) throws(Interruption) in
             try known.exits(of: subject.target, subject.options)

@@ -14,8 +14,8 @@ package struct DrivenMonitor<Value: Sendable> {
         package let result: Result<Value, ReachabilityError>
         /// Whether it is the first result of the query.
         package let isFirst: Bool
-        /// The addresses that the result, or the one before, depends on.
-        package let addresses: [IPAddress]
+        /// The first event since the last evaluation after which the query had the result; `nil` for none.
+        package let step: AnswerTrace<Value>.Step?
     }
 
     /// Why an evaluation is due.
@@ -29,6 +29,8 @@ package struct DrivenMonitor<Value: Sendable> {
     }
 
     private let queries: [any Query<Value>]
+    /// The results after each event that can have changed them: the caller evaluates these.
+    package var trace: AnswerTrace<Value>
     private var state = MonitorState()
     private var results: [Result<Value, ReachabilityError>?]
     /// When the next evaluation is due: ``MonitorState/deadline`` after the last change of the state.
@@ -37,6 +39,7 @@ package struct DrivenMonitor<Value: Sendable> {
     /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
     init(observing queries: [any Query<Value>]) {
         self.queries = queries
+        trace = AnswerTrace(observing: queries)
         results = Array(repeating: nil, count: queries.count)
     }
 
@@ -112,37 +115,24 @@ package struct DrivenMonitor<Value: Sendable> {
         at now: MonitorInstant,
         _ changes: inout [Change]
     ) {
-        let facts = NetworkFacts(
-            routing: network,
-            resolver: SystemResolver.shared,
-            nameservers: { nil },
-            addressPolicy: { .standard },
-            clock: FixedClock(now: now)
-        )
-        // Recordings do not contain what names resolve to, so no resolver is asked.
-        facts.evaluate(ids.count) { (place, known) throws(Interruption) in
-            known.resolution = .success(.notFound)
-            known.remembered = state.memory(of: ids[place])
-            return try queries[Int(ids[place] - 1)].value(&known)
-        } take: { place, result, findDependencies in
-            let id = ids[place]
-            let index = Int(id - 1)
-            let query = queries[index]
-            let before = state.records[id]?.all ?? []
-            let dependencies = findDependencies()
+        let indices = ids.map { Int($0 - 1) }
+        trace.evaluate(indices, on: network, at: now)
+        for (id, index) in zip(ids, indices) {
+            guard let result = trace.answer(to: index) else { continue }
             let isAnswered = if case .success = result { true } else { false }
-            state.evaluated(id, isAnswered ? dependencies : nil, at: now)
-            guard !result.isSame(as: results[index], { query.areSame($0, $1) }) else { return }
+            state.evaluated(id, isAnswered ? trace.dependencies(of: index) : nil, at: now)
+            let step = trace.firstStep(of: index, to: result)
+            trace.settle(index)
+            guard !result.isSame(as: results[index], { queries[index].areSame($0, $1) }) else { continue }
             let isFirst = results[index] == nil
             results[index] = result
-            let addresses = before + dependencies.addresses.all
-            changes.append(Change(index: index, result: result, isFirst: isFirst, addresses: addresses))
+            changes.append(Change(index: index, result: result, isFirst: isFirst, step: isFirst ? nil : step))
         }
     }
 }
 
 /// The clock of one evaluation.
-private struct FixedClock: MonitorClock {
+struct FixedClock: MonitorClock {
     let now: MonitorInstant
     var timeAsleep: Duration { .zero }
 

@@ -328,7 +328,7 @@ struct MonitorLoop: ~Copyable {
         _ outcome: Result<EvaluationOutcome, ReachabilityError>,
         _ observation: any Observation,
         _ id: MonitorState.ID,
-        _ dependencies: () -> RouteDependencies,
+        _ dependencies: (_ isDetailed: Bool) -> RouteDependencies,
         _ now: MonitorInstant
     ) -> ReachabilityError? {
         let error = state.names.error(of: id)
@@ -352,7 +352,7 @@ struct MonitorLoop: ~Copyable {
             changed.append(observation)
         }
         guard let error = result.error else {
-            state.evaluated(id, dependencies(), at: now)
+            state.evaluated(id, dependencies(false), at: now)
             return nil
         }
         counters.failures += 1

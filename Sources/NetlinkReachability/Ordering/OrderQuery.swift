@@ -37,7 +37,7 @@ final class OrderQuery: Query {
         var addresses = addresses
         if let name = namedTarget?.name { addresses = try known.resolution(of: name).destinations }
         // Nearly every address needs them.
-        if policy == nil { _ = known.host.addressPolicy.find() }
+        if policy == nil { _ = known.unnotified.addressPolicy.find() }
         _ = known.host.addresses.find()
         let found = try known.values(of: addresses.filter { options.admits($0.unmapped.family) }) {
             (address, known) throws(Interruption) in try Destination(address, options, policy, &known)
@@ -109,7 +109,7 @@ private struct Destination {
         _ known: inout Known
     ) throws(Interruption) {
         let evaluation = try known.evaluation(of: .address(address), options, .source)
-        let policy = if let given { given } else { try known.host.addressPolicy.get() }
+        let policy = if let given { given } else { try known.unnotified.addressPolicy.get() }
         var source = evaluation.sourceAddress
         if !evaluation.flags.isNetworkReachable {
             facts = DestinationFacts(address.unmapped, policy)

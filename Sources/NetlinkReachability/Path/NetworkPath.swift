@@ -238,7 +238,7 @@ extension NetworkIdentity {
         guard let neighbours = try known.host.hardwareAddresses.get() else { return nil }
         var ssid: [UInt8]?
         for interface in path.usedInterfaces where interface.type == .wifi && ssid == nil {
-            ssid = try known.host.ssids.get(interface.index)
+            ssid = try known.unnotified.ssids.get(interface.index)
         }
         self.init(ssid: ssid, gateways: path.usedGateways.compactMap { neighbours[$0] })
     }

@@ -226,7 +226,7 @@ extension PathQuery {
         hasInterface: Bool,
         _ known: inout Known
     ) throws(Interruption) -> (addresses: [IPAddress]?, isReached: Result<Bool, Interruption>) {
-        let addresses = try known.host.nameservers.get()
+        let addresses = try known.unnotified.nameservers.get()
         guard hasInterface else { return (addresses, .success(false)) }
         // The resolver's sockets are unbound sockets of the same user.
         var resolver = ReachabilityOptions()

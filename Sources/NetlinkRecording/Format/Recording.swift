@@ -10,7 +10,7 @@ internal import SystemSupport
 /// var replay = try recording.replay(of: [.report(), .report(of: .host("192.0.2.7"))])
 /// while let step = try replay.next() {
 ///     guard case .change(let change) = step else { continue }
-///     print(change.time, change.result, change.causes.first?.description ?? "")
+///     print(change.time, change.result, change.cause?.description ?? "")
 /// }
 /// let before = try recording.source(at: replay.end)          // ask about the network of any instant
 /// ```

@@ -16,6 +16,13 @@ extension Recording.Event {
         /// No program asked for this removal over netlink, and the interface with this name is down or gone: the kernel
         /// removes its addresses and routes then.
         case interfaceDown(String)
+        /// No program asked for this removal over netlink, and the interface with this name has an MTU below 1280, the
+        /// smallest of IPv6: the kernel removes the IPv6 addresses and routes of the interface then.
+        case smallMTU(String)
+        /// No program: the router that announced the IPv6 route withdrew it, or its lifetime ended.
+        ///
+        /// The notification is the same for both.
+        case advertisementEnd
         /// Unknown: the notification has no port.
         ///
         /// The kernel made the change by itself, or a program asked for it in another way, such as ioctl(2). Changes of
@@ -79,6 +86,8 @@ extension Recording.Event.Origin {
         case .request: "request"
         case .lifetimeEnd: "lifetimeEnd"
         case .interfaceDown: "interfaceDown"
+        case .smallMTU: "smallMTU"
+        case .advertisementEnd: "advertisementEnd"
         case .unknown: nil
         }
     }
@@ -92,6 +101,8 @@ extension Recording.Event.Origin: CustomStringConvertible {
             "on request (\(port)\(requester.map { ", \($0)" } ?? ""))"
         case .lifetimeEnd: "as its lifetime ended"
         case .interfaceDown(let name): "while \(name) is down"
+        case .smallMTU(let name): "as the MTU of \(name) is too small for IPv6"
+        case .advertisementEnd: "as its router withdrew it or its lifetime ended"
         case .unknown: ""
         }
     }
@@ -117,22 +128,43 @@ extension Recording.Event.Origin {
         }
         switch change {
         case .removedAddress(let address):
-            self = address.isExpired ? .lifetimeEnd : Self(removalFrom: address.interfaceIndex, before)
+            self =
+                address.isExpired
+                ? .lifetimeEnd : Self(removalFrom: address.interfaceIndex, address.address.family, before)
         case .removedRoute(let route):
-            let isExpired = before.hasExpired(route)
-            self = isExpired ? .lifetimeEnd : Self(removalFrom: route.nexthops.first?.interfaceIndex, before)
+            let family = route.destination.family
+            self =
+                before.hasExpired(route)
+                ? .lifetimeEnd : Self(removalFrom: route.nexthops.first?.interfaceIndex, family, before)
+            if self == .unknown, family == .v6, route.origin == Route.advertisedOrigin {
+                self = .advertisementEnd
+            }
         default: self = .unknown
         }
     }
 
     /// The origin of a removal without a port from an interface; `nil` or 0 for none.
-    private init(removalFrom interface: UInt32?, _ before: NetworkSnapshot) {
-        guard let interface, interface != 0, before.links[interface]?.flags.contains(.up) != true else {
+    private init(
+        removalFrom interface: UInt32?,
+        _ family: IPAddress.Family,
+        _ before: NetworkSnapshot
+    ) {
+        guard let interface, interface != 0 else {
             self = .unknown
             return
         }
-        self = .interfaceDown(before.name(interface))
+        let link = before.links[interface]
+        if link?.flags.contains(.up) != true {
+            self = .interfaceDown(before.name(interface))
+        } else if family == .v6, let size = link?.sizes.current, size < Self.smallestIPv6MTU {
+            self = .smallMTU(before.name(interface))
+        } else {
+            self = .unknown
+        }
     }
+
+    /// IPV6_MIN_MTU.
+    private static let smallestIPv6MTU: UInt32 = 1_280
 }
 
 extension NetworkSnapshot {

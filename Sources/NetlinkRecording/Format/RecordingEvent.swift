@@ -51,6 +51,8 @@ extension Recording {
         public let description: String
         /// The kernel's message.
         package let change: NetworkChange
+        /// Whether the kernel sets an interface down because it is being removed, or moved.
+        var isClosing = false
     }
 
     /// A statement about the recording itself: the begin of a gap, or a clock that was set.
@@ -173,13 +175,63 @@ extension Recording.Event {
         at time: Recording.Time,
         by requester: Requester? = nil
     ) {
-        guard let change = message.change, let (subject, text) = before.describe(change) else { return nil }
+        guard let change = message.change, let (subject, words) = before.describe(change) else { return nil }
+        var text = words
+        if message.isMove, case .interface(let name, _) = subject {
+            text = "\(name) was moved to another network namespace"
+        }
         self.time = time
         self.change = change
         self.subject = subject
+        isClosing = message.isClosing
         origin = Origin(of: message, change, before: before, by: requester)
         description = origin == .unknown ? text : "\(text) \(origin)"
         isRemoval = change.isRemoval
+    }
+}
+
+extension Recording.Event {
+    /// Whether the kernel did this by itself as a part of another change, which is the event to name: what it does to
+    /// the routes of an address or of an interface, and to an interface before it removes or moves it.
+    func belongs(to other: Self) -> Bool {
+        switch (change, other.change) {
+        case (.link(let report), .removedLink(let index)): return isClosing && report.link.index == index
+        case (.route(let route, _), .address(let own)), (.removedRoute(let route), .removedAddress(let own)):
+            return isOfKernel(route) && route.leaves(through: own.interfaceIndex)
+                && own.makes(route.destination)
+        case (.route(let route, _), .link(let report)):
+            return isOfKernel(route) && route.leaves(through: report.link.index)
+                && report.link.flags.contains(.up)
+        default: return false
+        }
+    }
+
+    /// Whether the event that it belongs to can come after it: the removal of an interface that the kernel sets down,
+    /// and an IPv6 address, whose route the kernel adds before it.
+    var comesFirst: Bool {
+        if case .route(let route, _) = change, route.destination.family == .v6 { return isOfKernel(route) }
+        return isClosing
+    }
+
+    private func isOfKernel(_ route: Route) -> Bool {
+        route.origin == Route.kernelOrigin && origin.port == nil
+    }
+}
+
+extension Route {
+    fileprivate func leaves(through index: UInt32) -> Bool {
+        nexthops.contains { $0.interfaceIndex == index }
+    }
+}
+
+extension InterfaceAddress {
+    /// Whether the kernel has a route to a prefix for the address: to itself, its network or its peer, or to the
+    /// broadcast addresses of that.
+    fileprivate func makes(_ destination: IPPrefix) -> Bool {
+        let network = IPPrefix(peer ?? address, length: Int(prefixLength))
+        return destination.contains(address) && destination.isHost || network == destination
+            || destination.isHost && network?.contains(destination.address) ?? false
+            || destination.address == broadcast
     }
 }
 
@@ -224,6 +276,8 @@ extension NetworkSnapshot {
             } else if changed.contains(.lowerUp) {
                 new.flags.contains(.lowerUp)
                     ? (.carrierGained, "has a carrier") : (.carrierLost, "lost its carrier")
+            } else if let size = new.sizes.current, let earlier = old?.sizes.current, size != earlier {
+                (.changed, "got an MTU of \(size) instead of \(earlier)")
             } else {
                 (.changed, "changed")
             }

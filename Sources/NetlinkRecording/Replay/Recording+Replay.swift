@@ -9,16 +9,17 @@ extension Recording {
     /// var replay = try recording.replay(of: [.report()])
     /// while let step = try replay.next() {
     ///     switch step {
-    ///     case .change(let change): print(change.time, change.result, change.causes.map(\.description))
+    ///     case .change(let change): print(change.time, change.result, change.cause?.description ?? "")
     ///     case .mark(let mark): print(mark.time, mark)
     ///     case .resumed, .event: break
     ///     }
     /// }
     /// ```
     ///
-    /// The monitor's own state machine decides when to evaluate, on a clock that follows the recorded times. A change
-    /// has the time at which the monitor would have noticed it, and the flags of that time. A state that lasts less
-    /// than a millisecond is not seen. After a mark, nothing is evaluated until the next dump ends.
+    /// The monitor's own state machine decides which results are changes, on a clock that follows the recorded times:
+    /// those that an observation would have received. A result that did not last until the monitor looked is none of
+    /// them. The time of a change is that of the event that made it. After a mark, nothing is evaluated until the next
+    /// dump ends.
     public struct Replay<Value: Sendable>: ~Copyable {
         /// One step of a replay.
         public enum Step: Sendable {
@@ -81,7 +82,7 @@ extension Recording {
 
     /// What a replay found about a query.
     public struct Change<Value: Sendable>: Sendable {
-        /// When the monitor would have noticed it.
+        /// When ``cause`` changed the result; without one, when the monitor would have noticed it.
         public let time: Time
         /// The place of the query among those of the replay.
         public let index: Int
@@ -89,9 +90,14 @@ extension Recording {
         public let result: Result<Value, ReachabilityError>
         /// Whether this is the first result of the query, and not a change; `false` for events.
         public let isFirst: Bool
-        /// The events since the evaluation before that can have changed the result, oldest first, at most
-        /// 256; empty for a first result, and where a lifetime ended.
-        public let causes: [Event]
+        /// The event that led to the result; `nil` for a first result, after a mark, and where a lifetime ended.
+        ///
+        /// Of the events since the monitor evaluated the query before, it is the first after which the query had the
+        /// result, counted as a change is. Where the kernel did that by itself as a part of another change, it is the
+        /// event of that.
+        public let cause: Event?
+        /// The result just before the cause; `nil` without one.
+        package let before: Result<Value, ReachabilityError>?
     }
 }
 

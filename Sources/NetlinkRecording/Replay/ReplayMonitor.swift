@@ -9,10 +9,9 @@ internal import RoutingSimulation
 struct ReplayMonitor<Value: Sendable> {
     /// How long the live monitor's thread takes to wake: notifications of this time are read together.
     private static var wakeUpTime: Duration { .milliseconds(1) }
-    /// The most events that a change has as its causes.
-    private static var causeLimit: Int { 256 }
-    /// An evaluation without new events has the causes of the one before for so long: that of a second look.
-    private static var causeMemory: Duration { .seconds(1) }
+    /// How long after an event the one that it belongs to can come: the kernel waits for its readers before it says
+    /// that an interface is gone.
+    private static var rootTime: Duration { .seconds(1) }
 
     private let span: (start: MonitorInstant?, end: MonitorInstant?)
     private let yieldsEvents: Bool
@@ -29,8 +28,9 @@ struct ReplayMonitor<Value: Sendable> {
     /// Whether the end of the span is reached.
     private(set) var isOver = false
 
-    private var causes: [Recording.Event] = []
-    private var earlierCauses: [Recording.Event] = []
+    private var search = CauseSearch()
+    /// The events that touch a query and belong to others that are to come: steps are held back.
+    private var rootless: [Recording.Event] = []
 
     init(
         _ monitor: DrivenMonitor<Value>,
@@ -51,8 +51,9 @@ struct ReplayMonitor<Value: Sendable> {
     /// The time of the last entry.
     var lastEntry: Recording.Time? { replay.time }
 
-    /// Whether steps are held back: the recording is damaged, and an error if no dump follows.
-    var holdsSteps: Bool { !replay.hasBegun && !replay.damage.isEmpty }
+    /// Whether steps are held back: the recording is damaged, and an error if no dump follows, or their cause belongs
+    /// to an event that is to come.
+    var holdsSteps: Bool { !rootless.isEmpty || !replay.hasBegun && !replay.damage.isEmpty }
 
     // MARK: Entries
 
@@ -62,11 +63,21 @@ struct ReplayMonitor<Value: Sendable> {
         let gap = replay.gap(before: entry)
         if let gap { begin(gap.gap, at: gap.start) }
         if let time = entry.time { move(to: MonitorInstant(time)) }
+        if !rootless.isEmpty {
+            let now = time
+            rootless.removeAll { $0.time.duration(to: now) > Self.rootTime }
+        }
         guard !isOver else { return }
         if let change = entry.clockChange { mark(change) }
         if case .message = entry.content { prepare(for: entry) }
         let wasKnown = replay.isKnown
-        switch replay.take(entry) {
+        let effect = replay.take(entry)
+        if search.isPending {
+            // The copy of the network is gone before the next entry changes it.
+            let replay = replay
+            search.evaluate(&monitor.trace, on: RecordedRouting(replay))
+        }
+        switch effect {
         case .none: break
         case .dumpEnded(let isResumed): dumpEnded(isResumed: isResumed)
         case .gap(let found) where gap == nil:
@@ -82,6 +93,7 @@ struct ReplayMonitor<Value: Sendable> {
     /// - Parameter written: Up to when nothing but the entries has happened; `nil` for the time of the last one.
     /// - Throws: The damage of a recording without a complete dump.
     mutating func finish(writtenUntil written: Recording.Time?) throws(RecordingError) {
+        rootless = []
         if let end = span.end, isOver { return self.end(at: end) }
         try replay.checkBegin()
         replay.endUnmarkedDump()
@@ -129,11 +141,18 @@ struct ReplayMonitor<Value: Sendable> {
             dumpEnded(isResumed: false)
         }
         let isCause = monitor.note(notification, at: now ?? .zero)
-        guard yieldsEvents || isCause && causes.count < Self.causeLimit,
-            case .message(let message) = entry.content
+        guard yieldsEvents || isCause, case .message(let message) = entry.content, let change = message.change
         else { return }
-        guard let event = replay.event(message, at: time) else { return }
-        if isCause { causes.append(event) }
+        let queries = isCause ? search.touched(by: change, &monitor.trace, in: replay.snapshot) : []
+        guard yieldsEvents || !queries.isEmpty || isCause && CauseSearch.isRoot(change),
+            let event = replay.event(message, at: time)
+        else { return }
+        if isCause { search.note(event, touching: queries) }
+        for other in rootless where other.belongs(to: event) {
+            steps = ArraySlice(steps.map { $0.caused(by: event, insteadOf: other) })
+        }
+        rootless.removeAll { $0.belongs(to: event) }
+        if !queries.isEmpty, !search.isWhole(event) { rootless.append(event) }
         if yieldsEvents { steps.append(.event(event)) }
     }
 
@@ -149,7 +168,8 @@ struct ReplayMonitor<Value: Sendable> {
     }
 
     private mutating func markGap(_ gap: Recording.Mark.Kind) {
-        (causes, earlierCauses) = ([], [])
+        monitor.trace.settle()
+        search.forget()
         mark(gap)
     }
 
@@ -159,7 +179,7 @@ struct ReplayMonitor<Value: Sendable> {
         guard begin != nil, let event = kind.event else { return }
         for (index, value) in monitor.values(of: event) {
             let found = Recording.Change(
-                time: time, index: index, result: .success(value), isFirst: false, causes: [])
+                time: time, index: index, result: .success(value), isFirst: false, cause: nil, before: nil)
             steps.append(.change(found))
         }
     }
@@ -218,29 +238,32 @@ struct ReplayMonitor<Value: Sendable> {
         replay.moveClock(to: time)
         // The copy of the network is gone before the next entry changes it.
         let replay = replay
+        var changes: [Recording.Change<Value>] = []
         for change in monitor.advance(to: now ?? .zero, on: { RecordedRouting(replay) }) {
-            let found = Recording.Change(
-                time: time,
-                index: change.index,
-                result: change.result,
-                isFirst: change.isFirst,
-                causes: change.isFirst ? [] : causes(change.addresses)
-            )
-            steps.append(.change(found))
+            let cause = change.step.flatMap { search.cause($0.event) }
+            changes.append(
+                Recording.Change(
+                    time: cause?.time ?? time,
+                    index: change.index,
+                    result: change.result,
+                    isFirst: change.isFirst,
+                    cause: cause?.event,
+                    before: change.step?.before
+                ))
         }
-        if !causes.isEmpty { (earlierCauses, causes) = (causes, []) }
+        steps += changes.sorted { ($0.time, $0.index) < ($1.time, $1.index) }.map { .change($0) }
+        if monitor.trace.isSettled { search.forget() }
     }
+}
 
-    /// The events that can have changed the answers about some addresses.
-    private func causes(_ addresses: [IPAddress]) -> [Recording.Event] {
-        var events = causes
-        if events.isEmpty, let last = earlierCauses.last, last.time.duration(to: time) <= Self.causeMemory {
-            events = earlierCauses
-        }
-        return events.filter { event in
-            guard case .route(let prefix, _, _) = event.subject else { return true }
-            return addresses.contains { prefix.contains($0) }
-        }
+extension Recording.Replay.Step {
+    /// The step with another cause if it has one of these.
+    fileprivate func caused(by event: Recording.Event, insteadOf other: Recording.Event) -> Self {
+        guard case .change(let change) = self, change.cause == other else { return self }
+        return .change(
+            Recording.Change(
+                time: change.time, index: change.index, result: change.result, isFirst: change.isFirst,
+                cause: event, before: change.before))
     }
 }
 

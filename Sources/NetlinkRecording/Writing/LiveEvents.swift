@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import NetlinkReachability
 internal import NetlinkRoute
 package import RoutingModel
 internal import RoutingSimulation
 internal import SystemSupport
 
-/// The events of the calling thread's network namespace as they come, each with who asked for it.
+/// The events of the calling thread's network namespace as they come, each with who asked for it, and which of them
+/// changed the answers to queries.
 ///
 /// They are those of a recording that is made and replayed at once: the recorder's notifications and what it states of
 /// ports, over its dump. That names interfaces and holds lifetimes, and takes the memory of a recorded network.
 package struct LiveEvents: ~Copyable {
+    /// What was asked of the kernel.
+    package typealias Answer = Result<ReachabilityReport, ReachabilityError>
+
     /// The shortest time between two dumps: while the changes continue each would cause the next overrun.
     private static let pause = Duration.seconds(1)
+    /// What came before a pause of this length was evaluated before what came after it: a burst has shorter ones.
+    private static let burstPause = Duration.milliseconds(400)
+    /// What came before a pause of this length counts no more, also if the kernel never gave its answer.
+    private static let memory = Duration.seconds(2)
 
     /// The socket of the notifications, which is readable when there are events.
     package let descriptor: Int32
@@ -20,6 +29,13 @@ package struct LiveEvents: ~Copyable {
     /// When the tables can be read again, after notifications were lost; `nil` while none were.
     private var dumpDue: ContinuousClock.Instant?
     private var lastDump = ContinuousClock.now
+
+    private var trace = AnswerTrace<ReachabilityReport>()
+    private var search = CauseSearch(keepsTouches: true)
+    /// The last answer of the kernel to each query.
+    private var delivered: [Int: Answer] = [:]
+    /// The time of the last event.
+    private var lastEvent: Recording.Time?
 
     /// Opens the sockets, and reads all tables.
     ///
@@ -32,32 +48,92 @@ package struct LiveEvents: ~Copyable {
         self.recorder = recorder
     }
 
+    // MARK: Events
+
     /// Reads the events that are there; none of those between a loss of notifications and the next dump.
-    package mutating func read() throws(ReachabilityError) -> [Recording.Event] {
+    package mutating func read() throws(ReachabilityError) {
         _ = recorder.clock.follow()
         if try recorder.readEvents() == .overrun { dumpDue = dumpDue ?? max(.now, lastDump + Self.pause) }
         if let due = dumpDue {
             recorder.dropPending()
-            guard due <= .now else { return [] }
+            guard due <= .now else { return }
             dumpDue = nil
             replay.take(try recorder.takeSnapshot())
             lastDump = .now
+            settle()
+            evaluate(trace.evaluated)
         }
-        var events: [Recording.Event] = []
         let bytes = recorder.takePending()
-        guard !bytes.isEmpty else { return events }
+        guard !bytes.isEmpty else { return }
         var stream = RecordingStream(bytes: bytes)
-        while stream.next({ take($0, &events) }) != nil {}
-        return events
+        while stream.next({ take($0) }) != nil {}
     }
 
-    private mutating func take(_ entry: RecordingEntry, _ events: inout [Recording.Event]) {
+    private mutating func take(_ entry: RecordingEntry) {
         if replay.notification(entry) != nil, case .message(let message) = entry.content,
-            let time = entry.time, let event = replay.event(message, at: time)
+            let time = entry.time, let change = message.change
         {
-            events.append(event)
+            if let pause = lastEvent?.duration(to: time), pause > Self.burstPause { settle(after: pause) }
+            lastEvent = time
+            let queries = search.touched(by: change, &trace, in: replay.snapshot)
+            if !queries.isEmpty || CauseSearch.isRoot(change), let event = replay.event(message, at: time) {
+                search.note(event, touching: queries)
+            }
         }
         replay.take(entry)
+        guard search.isPending else { return }
+        // The copy of the network is gone before the next entry changes it.
+        let replay = replay
+        search.evaluate(&trace, on: RecordedRouting(replay))
+    }
+
+    private mutating func evaluate(_ queries: [Int]) {
+        let replay = replay
+        trace.evaluate(queries, on: RecordedRouting(replay))
+    }
+
+    /// Forgets the events before a pause, but for those whose answer the kernel is still to give.
+    private mutating func settle(after pause: Duration) {
+        for number in trace.evaluated {
+            let isGiven = delivered[number].map { trace.isNewest($0, of: number) } ?? true
+            guard isGiven || pause > Self.memory else { continue }
+            trace.settle(number)
+            search.forget(number)
+        }
+        if trace.isSettled, search.isSettled { search.forget() }
+    }
+
+    /// Forgets the events so far, which changed what they did.
+    private mutating func settle() {
+        trace.settle()
+        search.forget()
+    }
+
+    // MARK: Queries
+
+    /// Follows a query, and returns its number.
+    package mutating func follow(_ query: NetworkQuery<ReachabilityReport>) -> Int {
+        let number = trace.add(query)
+        evaluate([number])
+        return number
+    }
+
+    /// Follows another query in the place of one.
+    package mutating func follow(_ query: NetworkQuery<ReachabilityReport>, insteadOf number: Int) {
+        trace.replace(number, with: query)
+        search.forget(number)
+        evaluate([number])
+    }
+
+    /// Whether the events so far explain an answer of the kernel: with one of them the recorded network has it.
+    package func explains(_ answer: Answer, to number: Int) -> Bool {
+        trace.firstStep(of: number, to: answer).map { search.isWhole($0.event) } ?? false
+    }
+
+    /// The event that gave a query an answer of the kernel, or those of which one did; none where none is known.
+    package mutating func causes(of answer: Answer, to number: Int) -> [Recording.Event] {
+        delivered[number] = answer
+        return search.causes(of: answer, to: number, &trace)
     }
 }
 

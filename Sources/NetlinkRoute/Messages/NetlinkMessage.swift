@@ -90,6 +90,22 @@ package struct NetlinkMessage {
         }
     }
 
+    /// Whether the message says that an interface left for another network namespace, which is a removal here.
+    ///
+    /// The kernel's counterpart is `IFLA_NEW_NETNSID`.
+    package var isMove: Bool {
+        Int(type) == RTM_DELLINK && (try? parts(ifinfomsg.self))?.1[IFLA_NEW_NETNSID] != nil
+    }
+
+    /// Whether the message says that the kernel sets an interface down because it is being removed.
+    ///
+    /// `dev_close_many` states that IFF_UP and IFF_RUNNING change, and a request that IFF_UP does.
+    package var isClosing: Bool {
+        guard Int(type) == RTM_NEWLINK, let (body, _) = try? parts(ifinfomsg.self) else { return false }
+        let (changed, flags) = (LinkFlags(rawValue: body.ifi_change), LinkFlags(rawValue: body.ifi_flags))
+        return changed == [.up, .running] && !flags.contains(.up)
+    }
+
     private func parse() throws(MalformedMessage) -> NetworkChange? {
         switch Int(type) {
         case RTM_NEWLINK: try LinkReport(self).map(NetworkChange.link)

@@ -116,6 +116,7 @@ extension Watch {
             let index = lines.addTarget(text)
             switch target {
             case .success(let target):
+                watcher.events?.follow(target, at: index) { [query] in lines.query(query, $0) }
                 if evidence { try? answers.add(.evidence(of: target, options: query.options), at: index) }
                 answers.drain()
                 try watcher.addOrRetry(lines.query(query, target), at: index)
@@ -163,7 +164,7 @@ extension Watch {
             switch step {
             case .change(let change):
                 writeInvalid(replay.start)
-                lines.write(change.result, of: valid[change.index], at: change.time, after: change.causes)
+                lines.write(change.result, of: valid[change.index], at: change.time, after: change.cause)
             case .mark(let mark) where mark.kind.damage != nil: mark.kind.damage.map(printDamage)
             case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
             case .mark, .resumed, .event: break

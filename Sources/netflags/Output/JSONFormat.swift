@@ -29,7 +29,12 @@ struct JSONFormat: LineFormat {
             if explains { json.explanation(of: report) }
             if explains && line.time == nil || line.evidence != nil { json.evidence(line.evidence) }
             // The lines of check have no time.
-            if explains, line.time != nil { json.member("cause", object: line.cause) { $1.members($0) } }
+            if explains, line.time != nil {
+                json.member("cause", object: line.causes.count == 1 ? line.causes[0] : nil) { $1.members($0) }
+                if line.causes.count > 1 {
+                    json.member("possibleCauses", objects: line.causes) { $1.members($0) }
+                }
+            }
         }
     }
 

@@ -10,8 +10,9 @@ struct TargetLine {
     let outcome: Answer?
     /// When the result was found; `check` prints no time.
     var time: Recording.Time?
-    /// The event that changed the result; `nil` for the first result, and where none is known.
-    var cause: ChangeCause?
+    /// The event that changed the result, or several of which one did; none for the first result, and where none is
+    /// known.
+    var causes: [ChangeCause] = []
     /// Whether anything answers on the path; `nil` where that was not asked, or is not known.
     var evidence: NetworkEvidence?
 

@@ -93,7 +93,10 @@ extension ReachabilityFlags {
 /// the kernel answered for it.
 enum TextExplanation {
     static func write(_ report: ReachabilityReport, _ target: TargetLine, to buffer: inout ByteBuffer) {
-        if let cause = target.cause { line("cause", cause.text, to: &buffer) }
+        if !target.causes.isEmpty {
+            let words = target.causes.map(\.text).joined(separator: "; ")
+            line("cause", target.causes.count > 1 ? "one of: \(words)" : words, to: &buffer)
+        }
         for finding in report.findings { write(finding, from: report.sourceAddress, to: &buffer) }
         for carrier in report.carriers { line("carrier", carrier.description, to: &buffer) }
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }

@@ -27,7 +27,7 @@ struct Timeline: Hashable {
         /// What was found; `nil` where the network is not recorded.
         var answer: Answer?
         let reason: String
-        /// The first event that made it so; `nil` for the first interval of a target, and where a lifetime ended.
+        /// The event that made it so; `nil` for the first interval of a target, and where a lifetime ended.
         var cause: ChangeCause?
         /// What the cause did, for an interval in which packets cannot leave.
         var effect: String?
@@ -96,8 +96,6 @@ struct Timeline: Hashable {
 
     /// The bars, in the order of the targets.
     var lanes: [Lane]
-    /// Which changes begin an interval.
-    private let changes: ReachabilityReport.Change
     /// The shown time.
     private(set) var start = Recording.Time(microsecondsSince1970: 0)
     private(set) var end = Recording.Time(microsecondsSince1970: 0)
@@ -113,9 +111,8 @@ struct Timeline: Hashable {
     private var boot: Recording.Boot?
 
     /// Starts without intervals.
-    init(targets: [String], onChangeOf changes: ReachabilityReport.Change = .report) {
+    init(targets: [String]) {
         lanes = targets.map { Lane(target: $0) }
-        self.changes = changes
     }
 
     var duration: Duration { start.duration(to: end) }
@@ -144,11 +141,10 @@ extension Timeline {
         to end: Recording.Time? = nil,
         _ onStep: (inout Timeline) throws -> Void = { _ in }
     ) throws {
-        // A cause is found by what the path was just before, also where that was no change of the flags.
         var replay = try recording.replay(
-            of: named.map { .report(of: $0.target, options: options, .full, onChangeOf: .report) },
+            of: named.map { .report(of: $0.target, options: options, .full, onChangeOf: changes) },
             from: start, to: end)
-        self.init(targets: named.map(\.text), onChangeOf: changes)
+        self.init(targets: named.map(\.text))
         while let step = try replay.next() {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
             take(step, of: replay.boot)
@@ -189,16 +185,14 @@ extension Timeline {
     }
 
     private mutating func take(_ change: Recording.Change<ReachabilityReport>) {
-        let before = lanes[change.index].newest
         var interval = Interval(change)
         interval.boot = boot
         if !change.isFirst {
-            interval.cause = ChangeCause.first(of: change.causes, from: before?.answer, to: change.result)
+            interval.cause = change.cause.map { ChangeCause($0) }
+            let before = change.before ?? lanes[change.index].newest?.answer
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
         lanes[change.index].newest = interval
-        let old = change.isFirst ? nil : before?.answer
-        guard old.map({ change.result.isChange(from: $0, changes) }) ?? true else { return }
         lanes[change.index].add(interval)
     }
 
@@ -294,59 +288,9 @@ extension Timeline {
     }
 
     /// What a cause did: the route that could not be used any more, or the new reason.
-    private static func effect(_ interval: Interval, _ before: Interval?) -> String {
+    private static func effect(_ interval: Interval, _ before: Answer?) -> String {
         guard [.link, .address].contains(interval.cause?.symbol), let path = before?.report.flatMap(path)
         else { return interval.reason }
         return "\(path) could not be used"
-    }
-}
-
-extension ChangeCause {
-    /// Selects the first of several events that can have changed an answer; `nil` for none.
-    static func first(of events: [Recording.Event], from old: Answer?, to new: Answer) -> ChangeCause? {
-        let before = old.map { Timeline.State($0) } ?? .reachable
-        return first(
-            of: events, interface: old?.report?.interface?.name,
-            isLoss: Timeline.State(new).rawValue > before.rawValue)
-    }
-
-    /// Selects the first of several events that can have made the difference.
-    ///
-    /// - Parameters:
-    ///   - events: The events since the evaluation before, oldest first.
-    ///   - interface: The interface that packets took before the change; `nil` for none.
-    ///   - isLoss: Whether the target is worse off than before.
-    /// - Returns: The event; `nil` for none.
-    static func first(of events: [Recording.Event], interface: String?, isLoss: Bool) -> ChangeCause? {
-        let distances = events.map { $0.distance(from: interface, isLoss: isLoss) }
-        let nearest = distances.indices.min { (distances[$0], $0) < (distances[$1], $1) }
-        return nearest.map { ChangeCause(events[$0]) }
-    }
-}
-
-extension Recording.Event {
-    /// How far an event is from the path that packets took before; the first of the nearest made the difference.
-    ///
-    /// An interface that changes takes its routes with it, so it comes before them. What goes opens no route, and what
-    /// comes takes none, unless it is a route or a rule.
-    fileprivate func distance(from interface: String?, isLoss: Bool) -> Int {
-        switch subject {
-        case .interface(let name, let change):
-            guard interface == nil || name == interface else { return 4 }
-            return change == .changed ? 2 : change.isLoss == isLoss ? 0 : 3
-        case .address(_, let name):
-            return interface == nil || name == interface ? (isRemoval == isLoss ? 1 : 3) : 4
-        case .route, .rule, .nexthop: return 1
-        case .settings: return 2
-        }
-    }
-}
-
-extension Recording.Event.InterfaceChange {
-    fileprivate var isLoss: Bool {
-        switch self {
-        case .removed, .wentDown, .carrierLost: true
-        case .appeared, .wentUp, .carrierGained, .changed: false
-        }
     }
 }

@@ -41,12 +41,10 @@ final class WatchLines: Sendable {
         state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
     }
 
-    /// What is observed of a target: a cause is found by what the path was just before, also where that had no line of
-    /// its own.
+    /// What is observed of a target.
     func query(_ query: TargetQuery, _ target: ReachabilityTarget) -> NetworkQuery<ReachabilityReport> {
-        let changes = explains ? .report : settings.changes
-        return .report(
-            of: target, options: query.options, changes == .report ? .full : .brief, onChangeOf: changes)
+        let detail: ReachabilityReport.Detail = explains || settings.changes == .report ? .full : .brief
+        return .report(of: target, options: query.options, detail, onChangeOf: settings.changes)
     }
 
     /// Whether the settings can end the run.
@@ -81,7 +79,7 @@ final class WatchLines: Sendable {
     ///   - result: The result.
     ///   - index: The target.
     ///   - time: The time of a replay; `nil` for now.
-    ///   - events: What can have changed the result in a replay.
+    ///   - cause: What changed the result in a replay.
     /// - Returns: Whether the settings have ended the run.
     ///
     /// The process ends when the output cannot be written.
@@ -90,7 +88,7 @@ final class WatchLines: Sendable {
         _ result: Answer?,
         of index: Int,
         at time: Recording.Time? = nil,
-        after events: [Recording.Event] = []
+        after cause: Recording.Event? = nil
     ) -> Bool {
         state.withLock { state in
             guard !isOver(state) else { return true }
@@ -101,9 +99,8 @@ final class WatchLines: Sendable {
             let news = result.map { state.progress.store($0, of: index) }
             guard news != .repetition else { return false }
             if explains, let result {
-                line.cause =
-                    self.events?.cause(of: index, from: old, to: result)
-                    ?? (old == nil ? nil : ChangeCause.first(of: events, from: old, to: result))
+                line.causes =
+                    events?.causes(of: index, from: old, to: result) ?? cause.map { [ChangeCause($0)] } ?? []
             }
             if let error = result?.failure, !Output.standard.isTerminal {
                 printError("\(line.target): \(error)")

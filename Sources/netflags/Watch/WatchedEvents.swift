@@ -1,31 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NetlinkReachability
 import NetlinkRecording
-import RoutingModel
 import SystemSupport
 
-/// The newest events of a run of `watch --explain`, each with who asked for it.
+/// The newest events of a run of `watch --explain`, each with who asked for it, and which of them changed an answer.
 ///
-/// The kernel sends a notification to all sockets at once, so that the event of a change is here when the monitor has
-/// evaluated it. The process behind its port can be gone soon, so the events are read as they come.
+/// The kernel sends a notification to all sockets at once. The process behind its port can be gone soon, so the events
+/// are read as they come.
 final class WatchedEvents: Sendable {
-    /// An evaluation can be so much later than its event: a burst, and a second look.
-    fileprivate static let memory = Duration.seconds(2)
-    /// What came before a pause of this length was evaluated before what came after it: a burst has shorter ones.
-    fileprivate static let pause = Duration.milliseconds(400)
-    /// The most events that are kept.
-    fileprivate static let limit = 4_096
+    /// How long to wait for the event of an answer, in milliseconds: the kernel changes some tables before it says so.
+    private static let patience: Int32 = 100
+    /// How long not to wait again where none came.
+    private static let impatience = Duration.seconds(1)
 
-    fileprivate struct State: ~Copyable {
+    /// What a target is followed by.
+    private struct Followed {
+        /// Its number among the events' queries.
+        let number: Int
+        /// The query about another target instead.
+        let query: @Sendable (ReachabilityTarget) -> NetworkQuery<ReachabilityReport>
+        /// The address of a name that the query is about; `nil` for another target, and before one is known.
+        var address: IPAddress?
+    }
+
+    private struct State: ~Copyable {
         var source: LiveEvents
         /// Whether reading failed: nothing more is read.
         var isBroken = false
-        /// The events, numbered, with the instants at which they were read.
-        var events: [(number: Int, instant: ContinuousClock.Instant, event: Recording.Event)] = []
-        var next = 0
-        /// The first event that can change the result of a target again.
-        var begins: [Int: Int] = [:]
+        /// When to wait again for the event of an answer.
+        var waitsFrom = ContinuousClock.now
+        var targets: [Int: Followed] = [:]
     }
 
     private let state: Locked<State>
@@ -40,56 +46,62 @@ final class WatchedEvents: Sendable {
 
     /// Reads the events that are there.
     func read() {
-        state.withLock { $0.read() }
+        state.withLock { Self.read(&$0) }
     }
 
-    /// The event that changed a result; `nil` for the first result, and where none is known.
-    ///
-    /// An event that changed it before does not count again, and none before that.
-    func cause(of index: Int, from old: Answer?, to new: Answer) -> ChangeCause? {
-        state.withLock { state in
-            state.read()
-            guard old != nil else {
-                state.begins[index] = state.next
-                return nil
-            }
-            let addresses = Set([old, new].flatMap { $0?.report?.findings.map(\.address) ?? [] })
-            let begin = state.begins[index] ?? 0
-            let candidates = state.events.filter { $0.number >= begin && $0.event.concerns(addresses) }
-            let pause = candidates.indices.dropLast().last { index in
-                candidates[index].instant.duration(to: candidates[index + 1].instant) > Self.pause
-            }
-            let events = candidates.dropFirst(pause.map { $0 + 1 } ?? 0)
-            guard let cause = ChangeCause.first(of: events.map(\.event), from: old, to: new),
-                let first = events.first(where: { $0.event == cause.event })
-            else { return nil }
-            state.begins[index] = first.number + 1
-            return cause
-        }
-    }
-}
-
-extension WatchedEvents.State {
-    fileprivate mutating func read() {
-        let now = ContinuousClock.now
+    private static func read(_ state: inout State) {
+        guard !state.isBroken else { return }
         do {
-            for event in try isBroken ? [] : source.read() {
-                events.append((next, now, event))
-                next += 1
-            }
+            try state.source.read()
         } catch {
-            isBroken = true
+            state.isBroken = true
             printError("the causes of changes are not shown any more: \(error)")
         }
-        let first = events.firstIndex { $0.instant.duration(to: now) < WatchedEvents.memory } ?? events.count
-        events.removeFirst(max(first, events.count - WatchedEvents.limit))
     }
-}
 
-extension Recording.Event {
-    /// Whether the answers about addresses can depend on the event.
-    fileprivate func concerns(_ addresses: Set<IPAddress>) -> Bool {
-        guard case .route(let prefix, _, _) = subject else { return true }
-        return addresses.contains { prefix.contains($0) }
+    /// Follows a target; a name by the address that answers for it.
+    ///
+    /// - Parameters:
+    ///   - target: The target.
+    ///   - index: Its number in the output.
+    ///   - query: What is observed of a target.
+    func follow(
+        _ target: ReachabilityTarget,
+        at index: Int,
+        _ query: @escaping @Sendable (ReachabilityTarget) -> NetworkQuery<ReachabilityReport>
+    ) {
+        state.withLock { state in
+            let number = state.source.follow(query(target.isName ? .defaultPath : target))
+            state.targets[index] = Followed(number: number, query: query)
+        }
+    }
+
+    /// The event that changed a result, or those of which one did; none for the first result, and where none is known.
+    func causes(of index: Int, from old: Answer?, to new: Answer) -> [ChangeCause] {
+        state.withLock { state in
+            Self.read(&state)
+            guard var followed = state.targets[index] else { return [] }
+            var waiting = [pollfd(fd: state.source.descriptor, events: Int16(POLLIN), revents: 0)]
+            let begin = ContinuousClock.now
+            let end = begin + .milliseconds(Int(Self.patience))
+            while old != nil, begin >= state.waitsFrom, !state.isBroken,
+                !state.source.explains(new, to: followed.number)
+            {
+                let rest = max(0, (end - .now).milliseconds)
+                guard rest > 0, waitForDescriptors(&waiting, milliseconds: rest) > 0 else {
+                    state.waitsFrom = .now + Self.impatience
+                    break
+                }
+                Self.read(&state)
+            }
+            let events = state.source.causes(of: new, to: followed.number)
+            if let report = new.report, report.target.isName, report.address != followed.address {
+                followed.address = report.address
+                let target = report.address.map(ReachabilityTarget.address) ?? .defaultPath
+                state.source.follow(followed.query(target), insteadOf: followed.number)
+                state.targets[index] = followed
+            }
+            return old == nil ? [] : events.map { ChangeCause($0) }
+        }
     }
 }

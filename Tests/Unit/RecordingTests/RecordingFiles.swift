@@ -63,10 +63,12 @@ extension Recording {
         _ targets: [ReachabilityTarget] = [],
         from start: Time? = nil,
         to end: Time? = nil,
+        onChangeOf changes: ReachabilityReport.Change = .flags,
         yieldsEvents: Bool = false
     ) throws -> [Replay<ReachabilityReport>.Step] {
         var replay = try replay(
-            of: targets.map { .report(of: $0) }, from: start, to: end, yieldsEvents: yieldsEvents)
+            of: targets.map { .report(of: $0, onChangeOf: changes) }, from: start, to: end,
+            yieldsEvents: yieldsEvents)
         var steps: [Replay<ReachabilityReport>.Step] = []
         while let step = try replay.next() { steps.append(step) }
         return steps

@@ -28,7 +28,7 @@ struct EvaluatedTargets {
             return (report.flags, report)
         } take: { index, result, findDependencies in
             results[index] = result
-            dependencies[index] = findDependencies()
+            dependencies[index] = findDependencies(false)
         }
     }
 

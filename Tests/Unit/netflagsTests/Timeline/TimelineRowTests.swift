@@ -90,7 +90,8 @@ struct TimelineRowTests {
         timeline.take(
             .change(
                 Recording.Change(
-                    time: Sample.time(30), index: 0, result: .failure(failure), isFirst: false, causes: [])))
+                    time: Sample.time(30), index: 0, result: .failure(failure), isFirst: false, cause: nil,
+                    before: nil)))
         timeline.finish(start: Sample.time(0), end: Sample.time(40))
         return timeline.lanes[0].intervals.dropFirst().compactMap { interval in
             var buffer = ByteBuffer()

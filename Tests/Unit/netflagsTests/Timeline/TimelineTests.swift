@@ -55,7 +55,8 @@ struct TimelineTests {
         timeline.take(
             .change(
                 Recording.Change(
-                    time: Sample.time(30), index: 1, result: .failure(failure), isFirst: false, causes: [])))
+                    time: Sample.time(30), index: 1, result: .failure(failure), isFirst: false, cause: nil,
+                    before: nil)))
         timeline.finish(start: Sample.time(0), end: Sample.time(40))
         #expect(timeline.lanes[0].intervals.map(\.state) == [.reachable, .unrecorded, .reachable])
         #expect(timeline.lanes[0].intervals.map(\.end) == [20, 30, 40].map(Sample.time))
@@ -71,7 +72,8 @@ struct TimelineTests {
         timeline.take(
             .change(
                 Recording.Change(
-                    time: Sample.time(20), index: 0, result: .failure(failure), isFirst: false, causes: [])))
+                    time: Sample.time(20), index: 0, result: .failure(failure), isFirst: false, cause: nil,
+                    before: nil)))
         timeline.take(.mark(Recording.Mark(time: Sample.time(20), kind: .interrupted)))
         timeline.take(.resumed(Sample.time(30)))
         timeline.finish(start: Sample.time(0), end: Sample.time(40))
@@ -103,35 +105,6 @@ struct TimelineTests {
             until: 30)
         #expect(lane.losses.map(\.duration) == [.seconds(5), .seconds(13)])
         #expect(lane.losses.map(\.reason) == ["reason 0", "reason 7"])
-    }
-
-    // MARK: Causes
-
-    /// Events of one burst, oldest first, and the one that made the difference to packets through eth0.
-    static let bursts: [(events: [Recording.Event.Subject], isLoss: Bool, cause: Int)] = [
-        ([.interface("eth1", .carrierLost), .interface("eth0", .carrierLost)], true, 1),
-        ([.interface("eth0", .changed), .interface("eth0", .wentDown)], true, 1),
-        ([.interface("eth0", .carrierGained), .rule(priority: 100)], true, 1),
-        ([.rule(priority: 100), .interface("eth0", .wentUp)], false, 1),
-        ([.route(.allV4, gateway: nil, interface: "eth0"), .interface("eth0", .wentDown)], true, 1),
-        ([.settings, .nexthop(id: 1), .route(.allV4, gateway: nil, interface: "eth0")], true, 1),
-        ([.interface("eth1", .removed)], true, 0),
-    ]
-
-    @Test(arguments: bursts.indices)
-    func `the first event nearest to the way that packets took made the difference`(place: Int) {
-        let burst = Self.bursts[place]
-        let events = burst.events.enumerated().map { number, subject in
-            Recording.Event(
-                time: Sample.time(Int64(number)), subject: subject, isRemoval: burst.isLoss,
-                origin: .unknown, description: "\(number)", change: .removedLink(index: 1))
-        }
-        let cause = ChangeCause.first(of: events, interface: "eth0", isLoss: burst.isLoss)
-        #expect(cause?.text == "\(burst.cause)")
-    }
-
-    @Test func `without events there is no cause: a lifetime ended`() {
-        #expect(ChangeCause.first(of: [], interface: nil, isLoss: true) == nil)
     }
 
     // MARK: Text

@@ -70,6 +70,69 @@ struct WatchCauseTests {
         #expect(expired?["origin"] == .string("lifetimeEnd"))
     }
 
+    // MARK: What the kernel did
+
+    /// The cause of the first change of a target.
+    private static func cause(
+        of target: String, in host: TestNamespace, _ change: () throws -> Void
+    ) throws -> JSONValue? {
+        let watch = try RunningNetflags(["watch", "--json", "--explain", target], in: host)
+        _ = try watch.row()
+        try change()
+        return try #require(try watch.row())["cause"]
+    }
+
+    @Test func `an MTU that is too small for IPv6 is named`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "2001:db8::1/64")
+        try host.ip("-6 route add default via 2001:db8::254")
+        let cause = try Self.cause(of: "2001:db8:9::1", in: host) { try host.ip("link set w0 mtu 1200") }
+        #expect(cause?["origin"] == .string("smallMTU"))
+        #expect(cause?["description"]?.string?.hasSuffix("as the MTU of w0 is too small for IPv6") == true)
+    }
+
+    /// The kernel sets an interface down before it removes it.
+    @Test func `an interface that is moved or removed was moved or removed, and not set down`() throws {
+        for (words, verb) in [
+            ("link set w0 netns PEER", "moved to another network namespace"), ("link del w0", "removed"),
+        ] {
+            let host = try Self.network()
+            let peer = try host.makePeer()
+            let file = try Scratch()
+            let recorder = try NetflagsProcess.start(
+                host.entering([NetflagsProcess.path, "record", file.path, "--events"]), descriptors: [])
+            try host.wait(until: "the recorder has begun") { try !readRecordingFile(file.path).isEmpty }
+            let cause = try Self.cause(of: Self.target, in: host) {
+                try host.ip(words.replacing("PEER", with: "\(peer.processIdentifier)"))
+            }
+            kill(recorder, SIGTERM)
+            _ = try NetflagsProcess.wait(recorder)
+            #expect(cause?["code"] == .string("linkRemoved"))
+            #expect(cause?["description"]?.string == "w0 was \(verb)")
+            let rows = try NetflagsProcess.run("timeline", "--json", file.path, Self.target).lines
+            #expect(rows.count == 2)
+            let recorded = rows.last.flatMap { JSONValue($0)?["cause"] }
+            #expect(recorded?["description"] == cause?["description"])
+        }
+    }
+
+    @Test func `a router that withdraws its route is named`() throws {
+        let host = try TestNamespace()
+        let router = try host.makePeer()
+        try host.wire("w0", to: router)
+        try host.set("net/ipv6/conf/w0/accept_ra", "2")
+        try host.address("w0", "fe80::1/64", "2001:db8::1/64")
+        try router.address("w0-far", "fe80::2/64")
+        try router.command(["advertise", "w0-far", "600"])
+        try host.wait(until: "there is a route") { try host.ip("-6 route").contains("default") }
+        let cause = try Self.cause(of: "2001:db8:9::1", in: host) {
+            try router.command(["advertise", "w0-far", "0"])
+        }
+        #expect(cause?["code"] == .string("routeRemoved"))
+        #expect(cause?["protocol"] == .string("ra"))
+        #expect(cause?["origin"] == .string("advertisementEnd"))
+    }
+
     /// The wire of the last line was named, which the packets had left since.
     @Test func `a cause is that of the path just before, also where it had no line of its own`() throws {
         let host = try Self.network()

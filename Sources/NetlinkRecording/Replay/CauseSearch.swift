@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NetlinkReachability
+internal import RoutingModel
+internal import RoutingSimulation
+
+/// Finds the events that change answers: after each event, the queries are evaluated that have read what it touches.
+///
+/// What the newest answer of a query was found by decides whether an event touches it, and nothing else: neither the
+/// other queries nor when the monitor evaluates.
+struct CauseSearch {
+    /// The most events that others can belong to.
+    private static let rootLimit = 1_024
+    /// The most events that touch a query, of those that are kept.
+    private static let touchLimit = 64
+
+    /// What the answers of queries depend on, each with the number of the evaluation that it is of.
+    private var scopes: [Int: (evaluation: Int, scope: QueryScope)] = [:]
+    /// The events that changed an answer, by their numbers.
+    private var events: [Int: Recording.Event] = [:]
+    /// The events of links and addresses, which the kernel answers with others.
+    private var roots: [Recording.Event] = []
+    private var next = 0
+    /// The events that touch a query, by its number; none where they are not kept.
+    private var touches: [Int: [Int]] = [:]
+    /// Whether events that touch a query are kept, too, and not only those that change an answer.
+    private let keepsTouches: Bool
+    /// The event that is being applied, and the queries that it touches.
+    private var pending: (event: Recording.Event, queries: [Int])?
+
+    init(keepsTouches: Bool = false) {
+        self.keepsTouches = keepsTouches
+    }
+
+    // MARK: Events
+
+    /// The queries whose answers a change can alter.
+    ///
+    /// - Parameters:
+    ///   - change: The change.
+    ///   - trace: The queries.
+    ///   - before: The network before the change.
+    /// - Returns: The numbers of the queries.
+    mutating func touched<Value>(
+        by change: NetworkChange,
+        _ trace: inout AnswerTrace<Value>,
+        in before: NetworkSnapshot
+    ) -> [Int] {
+        switch change {
+        case .route(let route, _), .removedRoute(let route): return trace.numbers(in: route.destination)
+        case .link, .removedLink, .address, .removedAddress, .rule, .removedRule, .nexthop, .removedNexthop,
+            .neighbour, .removedNeighbour, .settings:
+            break
+        }
+        var found: [Int] = []
+        for number in trace.evaluated {
+            let reading = trace.hostReading(of: number)
+            let isRead = reading.contains(.tables) || reading.contains(.names) && before.renames(change)
+            if isRead || scope(of: number, trace, in: before).contains(change, in: [before]) {
+                found.append(number)
+            }
+        }
+        return found
+    }
+
+    private mutating func scope<Value>(
+        of number: Int, _ trace: AnswerTrace<Value>, in network: NetworkSnapshot
+    ) -> QueryScope {
+        let evaluation = trace.evaluations(of: number)
+        if let known = scopes[number], known.evaluation == evaluation { return known.scope }
+        let scope = QueryScope(trace.routeQueries(of: number), in: [network])
+        scopes[number] = (evaluation, scope)
+        return scope
+    }
+
+    /// Whether an event of this kind can be the one to name for others, and has to be noted.
+    static func isRoot(_ change: NetworkChange) -> Bool {
+        switch change {
+        case .link, .removedLink, .address, .removedAddress: true
+        case .route, .removedRoute, .rule, .removedRule, .nexthop, .removedNexthop, .neighbour,
+            .removedNeighbour, .settings:
+            false
+        }
+    }
+
+    /// Notes an event before it is applied.
+    mutating func note(_ event: Recording.Event, touching queries: [Int]) {
+        if Self.isRoot(event.change) {
+            if roots.count == Self.rootLimit { roots.removeFirst(Self.rootLimit / 2) }
+            roots.append(event)
+        }
+        if !queries.isEmpty { pending = (event, queries) }
+    }
+
+    /// Whether queries have to be evaluated after the event that was noted.
+    var isPending: Bool { pending != nil }
+
+    /// Evaluates the queries that the noted event touches, after it is applied.
+    mutating func evaluate<Value>(_ trace: inout AnswerTrace<Value>, on network: RecordedRouting) {
+        guard let (event, queries) = pending else { return }
+        pending = nil
+        next += 1
+        if trace.evaluate(queries, after: next, on: network) || keepsTouches { events[next] = event }
+        guard keepsTouches else { return }
+        for query in queries where touches[query, default: []].count < Self.touchLimit {
+            touches[query, default: []].append(next)
+        }
+    }
+
+    // MARK: Causes
+
+    /// Whether it is known what an event belongs to: of some, that comes after them.
+    func isWhole(_ number: Int) -> Bool { events[number].map(isWhole) ?? true }
+
+    /// See ``isWhole(_:)-(Int)``.
+    func isWhole(_ event: Recording.Event) -> Bool {
+        !event.comesFirst || roots.contains { event.belongs(to: $0) }
+    }
+
+    /// The event of a number, or the one that it belongs to, and when the first of them came.
+    func cause(_ number: Int) -> (event: Recording.Event, time: Recording.Time)? {
+        guard let event = events[number] else { return nil }
+        // The nearest in time: the kernel does all that belongs to a change at once.
+        let root = roots.filter { event.belongs(to: $0) }.min {
+            abs($0.time.duration(to: event.time)) < abs($1.time.duration(to: event.time))
+        }
+        return (root ?? event, min(event.time, root?.time ?? event.time))
+    }
+
+    /// The event that gave a query an answer of the kernel, or those of which one did; none where none is known.
+    ///
+    /// It is the first event after which the tables give the answer. Where they never do, each event that touches the
+    /// query can be the one; where they have given it for longer, none is known any more. No event up to the last one
+    /// that gave the query this answer counts again.
+    mutating func causes<Value>(
+        of answer: AnswerTrace<Value>.Answer,
+        to number: Int,
+        _ trace: inout AnswerTrace<Value>
+    ) -> [Recording.Event] {
+        let step = trace.firstStep(of: number, to: answer)
+        let last = trace.settle(number, upTo: answer)
+        let others = trace.isNewest(answer, of: number) ? [] : touches[number] ?? []
+        let found = step.map { [$0.event] } ?? others
+        if let last { touches[number]?.removeAll { $0 <= last } } else { touches[number] = nil }
+        var events: [Recording.Event] = []
+        for event in found.compactMap({ cause($0)?.event }) where !events.contains(event) {
+            events.append(event)
+        }
+        return events
+    }
+
+    /// Forgets the events that touch a query.
+    mutating func forget(_ number: Int) {
+        touches[number] = nil
+    }
+
+    /// Whether no event that touches a query is kept.
+    var isSettled: Bool { touches.isEmpty }
+
+    /// Forgets the events: what they changed is settled.
+    mutating func forget() {
+        if !events.isEmpty { events = [:] }
+        if !roots.isEmpty { roots = [] }
+        if !touches.isEmpty { touches = [:] }
+    }
+}
+
+private func abs(_ duration: Duration) -> Duration { duration < .zero ? .zero - duration : duration }
+
+extension NetworkSnapshot {
+    /// Whether another interface has a name after a change.
+    fileprivate func renames(_ change: NetworkChange) -> Bool {
+        switch change {
+        case .link(let report):
+            let old = links[report.link.index]
+            let new = report.merged(into: old)
+            return new.name != old?.name || new.alternativeNames != old?.alternativeNames
+        case .removedLink: return true
+        default: return false
+        }
+    }
+}

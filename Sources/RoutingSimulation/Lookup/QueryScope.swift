@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import RoutingModel
+
+/// The part of a network that can change the answers to some queries.
+///
+/// It is taken from one state, or from both states of a comparison: a state between them has no other routes.
+package struct QueryScope: Sendable {
+    /// The addresses that were asked about, and the sources of the packets.
+    private let addresses: Set<IPAddress>
+    private let queries: Set<RouteQuery>
+    /// The tables with routes to the addresses.
+    private var tables: Set<UInt32> = []
+    /// The nexthop objects of these routes.
+    private var nexthops: Set<UInt32> = []
+    /// The source addresses that these routes name.
+    private var sources: Set<IPAddress> = []
+    /// The interfaces of these routes and queries, those below them, and their masters.
+    private var interfaces: Set<UInt32> = []
+    /// The families of which an address of any interface can become the source: an interface of these routes has none
+    /// that the kernel prefers.
+    private var openFamilies: Set<IPAddress.Family> = []
+
+    /// Finds the part for some queries.
+    package init(_ queries: Set<RouteQuery>, in states: [NetworkSnapshot]) {
+        self.queries = queries
+        addresses = Set(queries.flatMap { [$0.destination, $0.source] }.compactMap { $0?.withoutZone })
+        var open = queries.map(\.outputInterface)
+        for state in states {
+            for route in addresses.flatMap(state.routes(over:)) {
+                tables.insert(route.table)
+                open += route.nexthops.map(\.interfaceIndex)
+                if let source = route.preferredSource { sources.insert(source) }
+                if !route.nexthops.allSatisfy({ state.hasSource(ofInterface: $0.interfaceIndex, route) }) {
+                    openFamilies.insert(route.destination.family)
+                }
+                guard route.nexthopID != 0 else { continue }
+                open += state.nexthops(ofObject: route.nexthopID)?.map(\.interfaceIndex) ?? []
+                nexthops.insert(route.nexthopID)
+                if case .group(let members) = state.nexthopObjects[route.nexthopID]?.kind {
+                    nexthops.formUnion(members.map(\.id))
+                }
+            }
+        }
+        while let index = open.popLast() {
+            guard interfaces.insert(index).inserted else { continue }
+            for link in states.compactMap({ $0.links[index] }) {
+                open += [link.lowerHere, link.master].compactMap(\.self)
+            }
+        }
+    }
+
+    /// Whether a route can take the packets of a query.
+    package func contains(_ route: Route) -> Bool {
+        addresses.contains(where: route.destination.contains)
+    }
+
+    /// Whether an answer can depend on a change.
+    ///
+    /// - Parameters:
+    ///   - change: The change.
+    ///   - states: The network, or both states of a comparison.
+    /// - Returns: Whether it can.
+    package func contains(_ change: NetworkChange, in states: [NetworkSnapshot]) -> Bool {
+        switch change {
+        case .link(let report): contains(link: report.link.index, [report.link], states)
+        case .removedLink(let index): contains(link: index, [], states)
+        case .address(let own), .removedAddress(let own): contains(own)
+        case .nexthop(let nexthop): nexthops.contains(nexthop.id)
+        case .removedNexthop(let id): nexthops.contains(id)
+        case .route(let route, _), .removedRoute(let route): contains(route)
+        case .rule(let rule), .removedRule(let rule): contains(rule, states)
+        case .neighbour(let neighbour): interfaces.contains(neighbour.key.interfaceIndex)
+        case .removedNeighbour(let key): interfaces.contains(key.interfaceIndex)
+        case .settings(let settings): contains(settings.place)
+        }
+    }
+
+    /// A port counts with its master, whose kind and state can be those of its ports.
+    private func contains(link index: UInt32, _ links: [Link], _ states: [NetworkSnapshot]) -> Bool {
+        interfaces.contains(index)
+            || (links + states.compactMap { $0.links[index] }).contains {
+                $0.master.map(interfaces.contains) ?? false
+            }
+    }
+
+    private func contains(_ own: InterfaceAddress) -> Bool {
+        let address = own.address.withoutZone
+        return interfaces.contains(own.interfaceIndex) || addresses.contains(address)
+            || sources.contains(address)
+            || own.scope == .universe && openFamilies.contains(own.address.family)
+    }
+
+    private func contains(_ rule: Rule, _ states: [NetworkSnapshot]) -> Bool {
+        if case .lookup(let table) = rule.action, !rule.isL3MDev, !tables.contains(table) { return false }
+        return queries.contains { query in
+            states.contains { $0.canSelect(query, by: rule) }
+        }
+    }
+
+    private func contains(_ place: FamilySettings.Place) -> Bool {
+        switch place {
+        case .all: true
+        case .newInterfaces: false
+        case .interface(let index): interfaces.contains(index)
+        }
+    }
+}
+
+extension NetworkSnapshot {
+    /// Whether an interface has an address that the kernel prefers to those of other interfaces as the source of the
+    /// packets of a route, or the route needs none of it.
+    fileprivate func hasSource(ofInterface index: UInt32, _ route: Route) -> Bool {
+        let avoided: InterfaceAddressFlags = [.deprecated, .tentative, .optimistic, .dadFailed]
+        let leavesHost = [.unicast, .broadcast, .multicast].contains(route.type)
+        return !leavesHost || route.preferredSource != nil
+            || addressBook.addresses(ofInterface: index, route.destination.family).contains {
+                $0.scope == .universe && $0.flags.isDisjoint(with: avoided)
+            }
+    }
+}
