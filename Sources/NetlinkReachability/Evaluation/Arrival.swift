@@ -19,8 +19,10 @@ private struct ArrivingPacket {
     func dropped(
         _ kind: ReachabilityReason.Kind, other: String = "", icmp: (UInt8, UInt8)? = nil
     ) -> PacketArrival {
-        PacketArrival(
-            .dropped, ReachabilityReason(kind, link.name, other: other),
+        // The reason of a route that drops packets names the route, which the kernel does not say here.
+        let isOfRoute = [.unreachable, .prohibited, .blackhole].contains(kind)
+        return PacketArrival(
+            .dropped, ReachabilityReason(kind, isOfRoute ? "" : link.name, other: other),
             icmpError: icmp.map { .init(type: $0.0, code: $0.1) })
     }
 
@@ -50,7 +52,7 @@ extension Known {
         }
         var query = query
         query.inputInterface = link.index
-        guard let settings = try host.inputSettings.get(link.index) else {
+        guard let settings = try unnotified.inputSettings.get(link.index) else {
             throw .failed(
                 ReachabilityError(
                     .undecided, operation: "find the settings of \(link.name)",

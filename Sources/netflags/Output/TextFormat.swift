@@ -102,7 +102,9 @@ enum TextExplanation {
         if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
         if let result = report.connectResult { line("socket", result.description, to: &buffer) }
         if let returns = report.returns { line("returns", returns.description, to: &buffer) }
-        if let evidence = target.evidence { line("evidence", evidence.description, to: &buffer) }
+        if let evidence = target.evidence, evidence.verdict != .none || evidence.lastAnswer != nil {
+            line("evidence", evidence.description, to: &buffer)
+        }
         if report.isReachable { line("note", "not looked at: firewall", to: &buffer) }
     }
 

@@ -72,6 +72,10 @@ package enum OwnThread {
         let status = pthread_create(
             &thread, nil,
             { context in
+                // A thread of Dispatch blocks signals, which programs that it starts would inherit.
+                var none = sigset_t()
+                sigemptyset(&none)
+                pthread_sigmask(SIG_SETMASK, &none, nil)
                 if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
                 return nil
             }, context.toOpaque())

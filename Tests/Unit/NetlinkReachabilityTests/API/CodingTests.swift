@@ -220,7 +220,7 @@ struct CodingTests {
             .nameNotResolved, .nameTimedOut, .tunnelWaits, .tunnelLoops,
             .payloadNotCarried, .noPeer, .noEndpoint, .someConnections, .refusedByRule, .socketRefused,
             .tunnelsTooDeep,
-            .payloadNotCarried, .noPeer, .noEndpoint, .answerDropped, .reversePathFilter, .notForwarding,
+            .answerDropped, .reversePathFilter, .notForwarding,
             .ownSource, .martianSource, .martianDestination, .groupNotJoined, .ipv6Off, .scopedSource,
         ]
         #expect(

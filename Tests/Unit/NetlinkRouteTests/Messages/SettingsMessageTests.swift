@@ -24,7 +24,8 @@ struct SettingsMessageTests {
         let places: [(Int32, FamilySettings.Place)] = [(7, .interface(7)), (-1, .all), (-2, .newInterfaces)]
         for (index, place) in places {
             let bytes = Self.message(10, [(1, index), (2, 1), (3, 0), (6, 0)])
-            let settings = FamilySettings(family: .v6, place: place, ignoresLinkdown: false, forwards: true)
+            let settings = FamilySettings(
+                family: .v6, place: place, ignoresLinkdown: false, forwards: true, reversePathFilter: 0)
             #expect(Self.content(bytes) == .change(.settings(settings)))
         }
     }
@@ -32,8 +33,8 @@ struct SettingsMessageTests {
     @Test func `settings that a message lacks are nil`() {
         let ignoring = FamilySettings(family: .v4, place: .all, ignoresLinkdown: true)
         #expect(Self.content(Self.message(2, [(1, -1), (6, 1)])) == .change(.settings(ignoring)))
-        let nothing = FamilySettings(family: .v4, place: .all)
-        #expect(Self.content(Self.message(2, [(1, -1), (3, 2)])) == .change(.settings(nothing)))
+        let filtering = FamilySettings(family: .v4, place: .all, reversePathFilter: 2)
+        #expect(Self.content(Self.message(2, [(1, -1), (3, 2)])) == .change(.settings(filtering)))
     }
 
     @Test func `other families, removals and messages without an interface are ignored`() {

