@@ -3,7 +3,7 @@
 /// What becomes of a packet that arrives on an interface of this host.
 ///
 /// ```swift
-/// let query = NetworkQuery.arriving(on: "eth1", from: peer, to: own)
+/// let query = NetworkQuery.arriving(on: "eth1", from: peers[0], to: peers[1])
 /// for try await arrival in NetworkSource.kernel.updates(of: query) { print(arrival) }
 /// // dropped: the reverse path filter of eth1 (strict): the way back to 203.0.113.9 is eth0; silently
 /// ```
