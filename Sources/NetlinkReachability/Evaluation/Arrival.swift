@@ -429,13 +429,13 @@ final class ArrivalQuery: Query {
         guard source.family == destination.family else {
             throw .failed(
                 ReachabilityError(
-                    .unsupportedFamily, operation: "find what becomes of \(self)",
+                    .unsupportedFamily, operation: "find what becomes of \(description)",
                     message: "the sender and the target are of different families"))
         }
         guard let found = try known.interface(interface, of: destination) else {
             throw .failed(
                 ReachabilityError(
-                    operation: "find what becomes of \(self)", number: ENODEV,
+                    operation: "find what becomes of \(description)", number: ENODEV,
                     message: interface.absence.description))
         }
         return try known.arrival(of: .arriving(on: found.index, from: source, to: destination, options))
