@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import RoutingModel
+internal import RoutingModel
 
 // The kernel's side effects of interfaces that go up or down, gain or lose a carrier, or are deleted.
 
