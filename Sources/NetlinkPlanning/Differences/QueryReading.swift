@@ -9,30 +9,12 @@ struct QueryReading {
     private var rules: Set<Rule> = []
     /// The routes that take packets; those that can refuse them, of a packet that is refused.
     private var routes: Set<Route> = []
-    /// The nexthop objects of all routes to the addresses.
-    private var nexthops: Set<UInt32> = []
-    /// The interfaces of these routes and of the queries, those below them, and their masters.
-    private var interfaces: Set<UInt32> = []
-    /// The addresses that were asked about, and the sources of the packets.
-    private let addresses: Set<IPAddress>
+    /// What is behind the routes to the addresses.
+    private let reach: QueryReach
 
     init(_ queries: Set<RouteQuery>, in state: NetworkSnapshot) {
-        addresses = Set(queries.flatMap { [$0.destination, $0.source] }.compactMap { $0?.withoutZone })
+        reach = QueryReach(queries, in: [state])
         for query in queries { read(query, state) }
-        var open = queries.map(\.outputInterface)
-        for route in addresses.flatMap(state.routes(over:)) {
-            open += route.nexthops.map(\.interfaceIndex)
-            guard route.nexthopID != 0 else { continue }
-            open += state.nexthops(ofObject: route.nexthopID)?.map(\.interfaceIndex) ?? []
-            nexthops.insert(route.nexthopID)
-            if case .group(let members) = state.nexthopObjects[route.nexthopID]?.kind {
-                nexthops.formUnion(members.map(\.id))
-            }
-        }
-        while let index = open.popLast() {
-            guard interfaces.insert(index).inserted, let link = state.links[index] else { continue }
-            open += [link.lowerHere, link.master].compactMap(\.self)
-        }
     }
 
     private mutating func read(_ query: RouteQuery, _ state: NetworkSnapshot) {
@@ -73,12 +55,13 @@ struct QueryReading {
     /// Whether a difference is one behind the routes.
     func uses(_ difference: NetworkDifference) -> Bool {
         switch difference {
-        case .link(let change): change.latest.map { interfaces.contains($0.index) } ?? false
+        case .link(let change): change.latest.map { reach.interfaces.contains($0.index) } ?? false
         case .address(let change):
             change.latest.map {
-                interfaces.contains($0.interfaceIndex) || addresses.contains($0.address.withoutZone)
+                reach.interfaces.contains($0.interfaceIndex)
+                    || reach.addresses.contains($0.address.withoutZone)
             } ?? false
-        case .nexthop(let change): change.latest.map { nexthops.contains($0.id) } ?? false
+        case .nexthop(let change): change.latest.map { reach.nexthops.contains($0.id) } ?? false
         case .settings: true
         case .rule, .route, .neighbour: false
         }
@@ -87,6 +70,6 @@ struct QueryReading {
     /// Whether a difference is a neighbour on one of the interfaces.
     func reaches(_ difference: NetworkDifference) -> Bool {
         guard case .neighbour(let change) = difference, let key = change.latest?.key else { return false }
-        return interfaces.contains(key.interfaceIndex)
+        return reach.interfaces.contains(key.interfaceIndex)
     }
 }

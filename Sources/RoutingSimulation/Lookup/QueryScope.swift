@@ -2,38 +2,27 @@
 
 package import RoutingModel
 
-/// The part of a network that can change the answers to some queries.
-///
-/// It is taken from one state, or from both states of a comparison: a state between them has no other routes.
-package struct QueryScope: Sendable {
+/// The addresses of some queries, and what is behind the routes to them in some states.
+package struct QueryReach: Sendable {
     /// The addresses that were asked about, and the sources of the packets.
-    private let addresses: Set<IPAddress>
-    private let queries: Set<RouteQuery>
-    /// The tables with routes to the addresses.
-    private var tables: Set<UInt32> = []
-    /// The nexthop objects of these routes.
-    private var nexthops: Set<UInt32> = []
-    /// The source addresses that these routes name.
-    private var sources: Set<IPAddress> = []
-    /// The interfaces of these routes and queries, those below them, and their masters.
-    private var interfaces: Set<UInt32> = []
-    /// The families of which an address of any interface can become the source: an interface of these routes has none
-    /// that the kernel prefers.
-    private var openFamilies: Set<IPAddress.Family> = []
+    package let addresses: Set<IPAddress>
+    /// The nexthop objects of all routes to the addresses, and the members of groups.
+    package private(set) var nexthops: Set<UInt32> = []
+    /// The interfaces of these routes and of the queries, those below them, and their masters.
+    package private(set) var interfaces: Set<UInt32> = []
 
-    /// Finds the part for some queries.
-    package init(_ queries: Set<RouteQuery>, in states: [NetworkSnapshot]) {
-        self.queries = queries
+    /// Finds what is behind the routes, and passes each route on with its state.
+    package init(
+        _ queries: Set<RouteQuery>,
+        in states: [NetworkSnapshot],
+        _ visit: (Route, NetworkSnapshot) -> Void = { _, _ in }
+    ) {
         addresses = Set(queries.flatMap { [$0.destination, $0.source] }.compactMap { $0?.withoutZone })
         var open = queries.map(\.outputInterface)
         for state in states {
             for route in addresses.flatMap(state.routes(over:)) {
-                tables.insert(route.table)
+                visit(route, state)
                 open += route.nexthops.map(\.interfaceIndex)
-                if let source = route.preferredSource { sources.insert(source) }
-                if !route.nexthops.allSatisfy({ state.hasSource(ofInterface: $0.interfaceIndex, route) }) {
-                    openFamilies.insert(route.destination.family)
-                }
                 guard route.nexthopID != 0 else { continue }
                 open += state.nexthops(ofObject: route.nexthopID)?.map(\.interfaceIndex) ?? []
                 nexthops.insert(route.nexthopID)
@@ -49,10 +38,38 @@ package struct QueryScope: Sendable {
             }
         }
     }
+}
+
+/// The part of a network that can change the answers to some queries.
+///
+/// It is taken from one state, or from both states of a comparison: a state between them has no other routes.
+package struct QueryScope: Sendable {
+    private let queries: Set<RouteQuery>
+    private let reach: QueryReach
+    /// The tables with routes to the addresses.
+    private let tables: Set<UInt32>
+    /// The source addresses that these routes name.
+    private let sources: Set<IPAddress>
+    /// The families of which an address of any interface can become the source: an interface of these routes has none
+    /// that the kernel prefers.
+    private let openFamilies: Set<IPAddress.Family>
+
+    /// Finds the part for some queries.
+    package init(_ queries: Set<RouteQuery>, in states: [NetworkSnapshot]) {
+        var (tables, sources, families) = (Set<UInt32>(), Set<IPAddress>(), Set<IPAddress.Family>())
+        reach = QueryReach(queries, in: states) { route, state in
+            tables.insert(route.table)
+            if let source = route.preferredSource { sources.insert(source) }
+            if !route.nexthops.allSatisfy({ state.hasSource(ofInterface: $0.interfaceIndex, route) }) {
+                families.insert(route.destination.family)
+            }
+        }
+        (self.queries, self.tables, self.sources, openFamilies) = (queries, tables, sources, families)
+    }
 
     /// Whether a route can take the packets of a query.
     package func contains(_ route: Route) -> Bool {
-        addresses.contains(where: route.destination.contains)
+        reach.addresses.contains(where: route.destination.contains)
     }
 
     /// Whether an answer can depend on a change.
@@ -66,27 +83,27 @@ package struct QueryScope: Sendable {
         case .link(let report): contains(link: report.link.index, [report.link], states)
         case .removedLink(let index): contains(link: index, [], states)
         case .address(let own), .removedAddress(let own): contains(own)
-        case .nexthop(let nexthop): nexthops.contains(nexthop.id)
-        case .removedNexthop(let id): nexthops.contains(id)
+        case .nexthop(let nexthop): reach.nexthops.contains(nexthop.id)
+        case .removedNexthop(let id): reach.nexthops.contains(id)
         case .route(let route, _), .removedRoute(let route): contains(route)
         case .rule(let rule), .removedRule(let rule): contains(rule, states)
-        case .neighbour(let neighbour): interfaces.contains(neighbour.key.interfaceIndex)
-        case .removedNeighbour(let key): interfaces.contains(key.interfaceIndex)
+        case .neighbour(let neighbour): reach.interfaces.contains(neighbour.key.interfaceIndex)
+        case .removedNeighbour(let key): reach.interfaces.contains(key.interfaceIndex)
         case .settings(let settings): contains(settings.place)
         }
     }
 
     /// A port counts with its master, whose kind and state can be those of its ports.
     private func contains(link index: UInt32, _ links: [Link], _ states: [NetworkSnapshot]) -> Bool {
-        interfaces.contains(index)
+        reach.interfaces.contains(index)
             || (links + states.compactMap { $0.links[index] }).contains {
-                $0.master.map(interfaces.contains) ?? false
+                $0.master.map(reach.interfaces.contains) ?? false
             }
     }
 
     private func contains(_ own: InterfaceAddress) -> Bool {
         let address = own.address.withoutZone
-        return interfaces.contains(own.interfaceIndex) || addresses.contains(address)
+        return reach.interfaces.contains(own.interfaceIndex) || reach.addresses.contains(address)
             || sources.contains(address)
             || own.scope == .universe && openFamilies.contains(own.address.family)
     }
@@ -102,7 +119,7 @@ package struct QueryScope: Sendable {
         switch place {
         case .all: true
         case .newInterfaces: false
-        case .interface(let index): interfaces.contains(index)
+        case .interface(let index): reach.interfaces.contains(index)
         }
     }
 }
