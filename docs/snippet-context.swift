@@ -33,7 +33,7 @@ public let connection = try! NetworkConnection(fileDescriptor: 3)
 public let client = Client(connection: connection)
 public let pool = Pool()
 public struct Table: Sendable {
-    public func lookUp(_ name: String) throws -> NetworkSource.NameResolution { .notFound }
+    public func lookUp(_ name: String) throws -> ReachabilityTarget.Resolution { .notFound }
 }
 public let table = Table()
 public struct Logger: Sendable { public func debug(_ text: String) {} }

@@ -17,7 +17,7 @@ internal import SystemSupport
 ///         _ name: String,
 ///         families: ReachabilityOptions.Families,
 ///         timeout: Duration
-///     ) async throws -> NetworkSource.NameResolution {
+///     ) async throws -> ReachabilityTarget.Resolution {
 ///         let addresses = try await client.addresses(of: name)
 ///         return addresses.isEmpty ? .notFound : .addresses(addresses)
 ///     }
@@ -47,7 +47,7 @@ public protocol NameResolver: Sendable {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) async throws -> NetworkSource.NameResolution
+    ) async throws -> ReachabilityTarget.Resolution
 }
 
 /// A resolver whose call blocks, such as one of a C library.
@@ -61,7 +61,7 @@ public protocol NameResolver: Sendable {
 public struct BlockingResolver: NameResolver {
     /// A call that blocks; its time limit is the time that is left for it.
     public typealias Call =
-        @Sendable (String, ReachabilityOptions.Families, Duration) throws -> NetworkSource.NameResolution
+        @Sendable (String, ReachabilityOptions.Families, Duration) throws -> ReachabilityTarget.Resolution
 
     let threads = LookupThreads()
     private let call: Call
@@ -76,7 +76,7 @@ public struct BlockingResolver: NameResolver {
         _ name: String,
         families: ReachabilityOptions.Families,
         timeout: Duration
-    ) async throws -> NetworkSource.NameResolution {
+    ) async throws -> ReachabilityTarget.Resolution {
         let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
         let cancel = threads.begin(within: timeout) { (timeLeft) throws(ReachabilityError) in
             do {

@@ -119,7 +119,7 @@ extension Known {
 
     /// What a name resolves to.
     mutating func resolution(of name: NameQuery) throws(Interruption)
-        -> NetworkSource.NameResolution
+        -> ReachabilityTarget.Resolution
     {
         guard let resolution = resolution ?? unnotified.names.find(name) else { throw .missing }
         return try value(of: resolution)

@@ -107,7 +107,7 @@ final class KnownHost {
     /// The IPv4 routes over an address in a table.
     var routes = KnownFacts<TableQuery, [Route]>()
     /// What names resolve to.
-    var names = KnownFacts<NameQuery, NetworkSource.NameResolution>()
+    var names = KnownFacts<NameQuery, ReachabilityTarget.Resolution>()
     /// The policy of the host that orders addresses.
     var addressPolicy = KnownFacts<Whole, AddressPolicy>()
 

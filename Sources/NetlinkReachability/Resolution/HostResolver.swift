@@ -5,7 +5,7 @@ package import RoutingModel
 internal import SystemSupport
 
 /// The result of resolving a name; a failure is one of the resolver, and says nothing about the name.
-package typealias ResolvedName = Result<NetworkSource.NameResolution, ReachabilityError>
+package typealias ResolvedName = Result<ReachabilityTarget.Resolution, ReachabilityError>
 
 /// A name to resolve.
 package struct NameQuery: Hashable, Sendable, CustomStringConvertible {
@@ -33,7 +33,7 @@ package protocol HostResolver: Sendable {
     ///
     /// - Returns: The resolution; a name that fails to resolve is one too.
     /// - Throws: An error if the resolver cannot run. It is not a result about the name.
-    func resolve(_ query: NameQuery) throws(ReachabilityError) -> NetworkSource.NameResolution
+    func resolve(_ query: NameQuery) throws(ReachabilityError) -> ReachabilityTarget.Resolution
 
     /// Begins to resolve a name for a monitor or a task, and returns at once.
     ///
@@ -51,7 +51,7 @@ package protocol HostResolver: Sendable {
 
 extension HostResolver {
     /// Begins to resolve the name, and waits for the result.
-    package func resolve(_ query: NameQuery) throws(ReachabilityError) -> NetworkSource.NameResolution {
+    package func resolve(_ query: NameQuery) throws(ReachabilityError) -> ReachabilityTarget.Resolution {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
         _ = begin(query, countedBy: nil) { resolved in
@@ -98,9 +98,9 @@ extension HostResolver {
     }
 }
 
-extension NetworkSource {
+extension ReachabilityTarget {
     /// The resolution of a name.
-    public enum NameResolution: Hashable, Sendable {
+    public enum Resolution: Hashable, Sendable {
         /// The addresses in the resolver's order, at least one.
         case addresses([IPAddress])
         /// The name does not exist, or has no address of the families asked for.
@@ -112,7 +112,7 @@ extension NetworkSource {
     }
 }
 
-extension NetworkSource.NameResolution {
+extension ReachabilityTarget.Resolution {
     /// Where sockets go that connect to the addresses of the name; none if it has no addresses.
     ///
     /// Hosts files and filters of name servers map names to 0.0.0.0 or `::`. connect(2) takes these as the loopback

@@ -13,7 +13,7 @@ internal import SystemSupport
 final class LookupThreads: Sendable {
     /// A call that blocks, with the time that is left for it.
     typealias Call =
-        @Sendable (_ timeLeft: Duration) throws(ReachabilityError) -> NetworkSource.NameResolution
+        @Sendable (_ timeLeft: Duration) throws(ReachabilityError) -> ReachabilityTarget.Resolution
 
     /// How many calls run at the same time, abandoned ones included.
     static let limit = 64
@@ -39,10 +39,10 @@ final class LookupThreads: Sendable {
     /// - Parameters:
     ///   - timeout: The longest time, which includes that of waiting for other calls to end.
     ///   - call: The call.
-    /// - Returns: The result; ``NetworkSource.NameResolution/timedOut`` if the call takes longer.
+    /// - Returns: The result; ``ReachabilityTarget.Resolution/timedOut`` if the call takes longer.
     /// - Throws: An error of the call, or one of a process without a thread for it.
     func run(within timeout: Duration, _ call: @escaping Call) throws(ReachabilityError)
-        -> NetworkSource.NameResolution
+        -> ReachabilityTarget.Resolution
     {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)

@@ -11,7 +11,7 @@ package final class SystemResolver: HostResolver {
     /// A call that resolves a name and returns when it is done, after any time.
     package typealias BlockingCall =
         @Sendable (String, ReachabilityOptions.Families) throws(ReachabilityError) ->
-        NetworkSource.NameResolution
+        ReachabilityTarget.Resolution
 
     /// The resolver of the process.
     package static let shared = SystemResolver { (name, families) throws(ReachabilityError) in
@@ -26,7 +26,7 @@ package final class SystemResolver: HostResolver {
         self.blockingCall = blockingCall
     }
 
-    package func resolve(_ query: NameQuery) throws(ReachabilityError) -> NetworkSource.NameResolution {
+    package func resolve(_ query: NameQuery) throws(ReachabilityError) -> ReachabilityTarget.Resolution {
         if let known = Self.withoutCall(query) { return known }
         return try threads.run(within: query.timeout, lookup(query))
     }
@@ -49,7 +49,7 @@ package final class SystemResolver: HostResolver {
 
     /// The result that needs no call: the loopback addresses of `localhost`, about which no resolver decides
     /// (RFC 6761, section 6.3), and any other name's without time for a call.
-    private static func withoutCall(_ query: NameQuery) -> NetworkSource.NameResolution? {
+    private static func withoutCall(_ query: NameQuery) -> ReachabilityTarget.Resolution? {
         guard query.name.isLocalhost else { return query.timeout > .zero ? nil : .timedOut }
         var addresses: [IPAddress] = []
         if query.families.contains(.v6) { addresses.append(.loopbackV6) }
@@ -78,7 +78,7 @@ enum AddressInfo {
     static func resolve(
         _ name: String,
         families: ReachabilityOptions.Families
-    ) throws(ReachabilityError) -> NetworkSource.NameResolution {
+    ) throws(ReachabilityError) -> ReachabilityTarget.Resolution {
         var hints = addrinfo()
         hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
         // One socket type: with any, every address is listed three times.
@@ -136,7 +136,7 @@ enum AddressInfo {
     ///
     /// - Throws: An error for a process that ran out of something: it says nothing about the name.
     static func resolution(code: Int32, errno number: Int32) throws(ReachabilityError)
-        -> NetworkSource.NameResolution
+        -> ReachabilityTarget.Resolution
     {
         let error = ReachabilityError(
             operation: "resolve a name", number: code == EAI_MEMORY ? ENOMEM : number)

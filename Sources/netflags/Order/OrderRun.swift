@@ -70,7 +70,7 @@ struct OrderRun {
     }
 }
 
-extension NetworkSource.NameResolution {
+extension ReachabilityTarget.Resolution {
     /// Why a target has no address of the families that the options have; `nil` where it has one.
     fileprivate func reason(_ name: String, _ options: ReachabilityOptions) -> ReachabilityReason? {
         let isAdmitted = destinations.contains {

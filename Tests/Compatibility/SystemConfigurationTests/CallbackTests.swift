@@ -136,9 +136,9 @@ struct CallbackTests {
         end(target)
     }
 
-    @Test(arguments: [NetworkSource.NameResolution.notFound, .failed("no server"), .timedOut])
+    @Test(arguments: [ReachabilityTarget.Resolution.notFound, .failed("no server"), .timedOut])
     func `a name without an address turns from the default path's flags to none`(
-        resolution: NetworkSource.NameResolution
+        resolution: ReachabilityTarget.Resolution
     )
         async throws
     {

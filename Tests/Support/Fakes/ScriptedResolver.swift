@@ -7,14 +7,14 @@ internal import SystemSupport
 /// A resolver that answers from a table and records the queries; other names are not found.
 package final class ScriptedResolver: HostResolver {
     private struct State {
-        var answers: [String: NetworkSource.NameResolution]
+        var answers: [String: ReachabilityTarget.Resolution]
         var error: ReachabilityError?
         var queries: [NameQuery] = []
     }
 
     private let state: Locked<State>
 
-    package init(_ answers: [String: NetworkSource.NameResolution] = [:], error: ReachabilityError? = nil) {
+    package init(_ answers: [String: ReachabilityTarget.Resolution] = [:], error: ReachabilityError? = nil) {
         state = Locked(State(answers: answers, error: error))
     }
 
@@ -25,7 +25,7 @@ package final class ScriptedResolver: HostResolver {
     package var count: Int { state.withLock { $0.queries.count } }
 
     /// Sets the answer for a name.
-    package func set(_ name: String, _ answer: NetworkSource.NameResolution) {
+    package func set(_ name: String, _ answer: ReachabilityTarget.Resolution) {
         state.withLock { $0.answers[name] = answer }
     }
 

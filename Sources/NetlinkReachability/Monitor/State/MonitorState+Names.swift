@@ -7,7 +7,7 @@ extension MonitorState {
     struct Names: Sendable {
         private struct Entry: Sendable {
             /// What is known; an old result counts until there is a new one.
-            var resolution: NetworkSource.NameResolution?
+            var resolution: ReachabilityTarget.Resolution?
             /// Why the resolver could not run the last time; `nil` if it could.
             var error: ReachabilityError?
             /// Whether this was reported.
@@ -67,7 +67,7 @@ extension MonitorState.Names {
     }
 
     /// What is known of an observation's name; `nil` if nothing is known or there is no name.
-    func resolution(of id: MonitorState.ID) -> NetworkSource.NameResolution? {
+    func resolution(of id: MonitorState.ID) -> ReachabilityTarget.Resolution? {
         entries.isEmpty ? nil : entries[id]?.resolution
     }
 

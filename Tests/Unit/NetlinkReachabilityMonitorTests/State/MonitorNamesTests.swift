@@ -6,7 +6,7 @@ import Testing
 @testable import NetlinkReachability
 
 private let address = IPAddress(192, 0, 2, 1)
-private let found = NetworkSource.NameResolution.addresses([address])
+private let found = ReachabilityTarget.Resolution.addresses([address])
 
 struct MonitorNamesTests {
     private static let error = ReachabilityError(operation: "start a thread for the resolver", number: 11)
@@ -57,9 +57,9 @@ struct MonitorNamesTests {
         #expect(driver.resolutions.isEmpty)
     }
 
-    @Test(arguments: [NetworkSource.NameResolution.failed("SERVFAIL"), .timedOut])
+    @Test(arguments: [ReachabilityTarget.Resolution.failed("SERVFAIL"), .timedOut])
     func `a failure for now is retried, less and less often, up to a minute`(
-        failure: NetworkSource.NameResolution
+        failure: ReachabilityTarget.Resolution
     ) {
         var driver = Self.resolving()
         var instants: [Int] = []

@@ -28,7 +28,7 @@ struct AsyncQueryTests {
         /// The resolver that a source takes.
         var blocking: BlockingResolver { BlockingResolver { [self] _, _, _ in resolve() } }
 
-        private func resolve() -> NetworkSource.NameResolution {
+        private func resolve() -> ReachabilityTarget.Resolution {
             continuation.yield(
                 calls.withLock {
                     $0.begun += 1
@@ -53,13 +53,13 @@ struct AsyncQueryTests {
 
     /// A resolver that a closure answers for.
     private struct ClosureResolver: NameResolver {
-        let answer: @Sendable (String) throws -> NetworkSource.NameResolution
+        let answer: @Sendable (String) throws -> ReachabilityTarget.Resolution
 
         func resolve(
             _ name: String,
             families: ReachabilityOptions.Families,
             timeout: Duration
-        ) async throws -> NetworkSource.NameResolution {
+        ) async throws -> ReachabilityTarget.Resolution {
             try answer(name)
         }
     }
@@ -213,7 +213,7 @@ struct AsyncQueryTests {
         struct NeverResolver: NameResolver {
             func resolve(
                 _ name: String, families: ReachabilityOptions.Families, timeout: Duration
-            ) async throws -> NetworkSource.NameResolution {
+            ) async throws -> ReachabilityTarget.Resolution {
                 try await Task.sleep(for: .seconds(3_600))
                 return .notFound
             }

@@ -18,7 +18,7 @@ struct TargetTests {
 
     private func handle(
         _ answers: [IPAddress: [ScriptedRouting.Answer]],
-        resolving resolution: NetworkSource.NameResolution = .addresses([first, second, third]),
+        resolving resolution: ReachabilityTarget.Resolution = .addresses([first, second, third]),
         options: ReachabilityOptions = ReachabilityOptions()
     ) throws -> (NetworkReachability, ScriptedRouting, ScriptedResolver) {
         let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
@@ -102,10 +102,10 @@ struct TargetTests {
         arguments: [
             (.notFound, .nameNotFound), (.failed("server failure"), .nameNotResolved),
             (.timedOut, .nameTimedOut),
-        ] as [(NetworkSource.NameResolution, ReachabilityReason.Code)]
+        ] as [(ReachabilityTarget.Resolution, ReachabilityReason.Code)]
     )
     func `a name without addresses is 0 and says why`(
-        resolution: NetworkSource.NameResolution, code: ReachabilityReason.Code
+        resolution: ReachabilityTarget.Resolution, code: ReachabilityReason.Code
     ) throws {
         let (handle, _, _) = try handle([lowerProbe: [.route(.via(2))]], resolving: resolution)
         #expect(try handle.blockingFlags().isEmpty)
@@ -115,9 +115,9 @@ struct TargetTests {
         #expect(report.address == nil && report.findings.isEmpty)
     }
 
-    @Test(arguments: [NetworkSource.NameResolution.notFound, .failed("server failure"), .timedOut])
+    @Test(arguments: [ReachabilityTarget.Resolution.notFound, .failed("server failure"), .timedOut])
     func `where the default path needs a connection, its flags are taken`(
-        resolution: NetworkSource.NameResolution
+        resolution: ReachabilityTarget.Resolution
     ) throws {
         let (handle, _, _) = try handle(
             [lowerProbe: [.route(.via(5, gateway: gateway))]], resolving: resolution)

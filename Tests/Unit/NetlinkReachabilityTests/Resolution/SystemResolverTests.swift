@@ -20,7 +20,7 @@ struct SystemResolverTests {
             begun.withLock { $0 }
         }
 
-        func run() -> NetworkSource.NameResolution {
+        func run() -> ReachabilityTarget.Resolution {
             begun.withLock { $0 += 1 }
             gate.wait()
             return .addresses([.loopbackV4])
