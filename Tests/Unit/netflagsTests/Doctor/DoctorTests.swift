@@ -12,6 +12,24 @@ import Testing
 @testable import netflags
 
 struct DoctorTests {
+    @Test(.needs(.veth))
+    func `the interfaces are listed whose strict filter drops the answers of bound sockets`() throws {
+        let host = try TestNamespace()
+        try host.wire("w1", "192.0.2.1/24")
+        try host.wire("w2", "198.51.100.1/24")
+        try host.ip(
+            "route add default via 192.0.2.254 metric 1", "route add default via 198.51.100.254 metric 2")
+        for filter in [0, 1] {
+            try host.shell(
+                "cd /proc/sys/net/ipv4/conf; echo 0 > all/rp_filter; echo \(filter) > w1/rp_filter; "
+                    + "echo \(filter) > w2/rp_filter")
+            let result = try host.run([NetflagsProcess.path, "doctor", "--json"])
+            let json = try #require(JSONValue(result.output.split(separator: "\n").first ?? ""))
+            let expected: [JSONValue] = filter == 0 ? [] : [.string("w2")]
+            #expect(json["filteringInterfaces"] == .array(expected), "\(result.output)")
+        }
+    }
+
     @Test func `the text names everything that is looked at, one thing a line`() throws {
         let result = try NetflagsProcess.run("doctor")
         #expect(result.status == 0)
