@@ -2,12 +2,19 @@
 
 internal import RoutingModel
 
+/// What shows whether anything has answered, and when that was read.
+struct AnswerReading: Sendable {
+    let record: AnswerRecord
+    let time: MonitorInstant
+    let timeAsleep: Duration
+}
+
 /// What an observation of evidence remembers of earlier moments.
 ///
 /// Times are milliseconds of the monitor's clock, which stops while the machine sleeps, as the kernel's ages do.
 struct EvidenceMemory: Sendable {
     /// The way of packets out of this host.
-    struct Exit: Hashable, Sendable {
+    struct NextHop: Hashable, Sendable {
         let interface: UInt32
         /// The gateway; `nil` for a remote on the link.
         let gateway: IPAddress?
@@ -25,7 +32,7 @@ struct EvidenceMemory: Sendable {
         let time: Int
     }
 
-    /// What is known at one moment of the connections that take an exit.
+    /// What is known at one moment of the connections that take a next hop.
     struct Moment: Sendable {
         var time: Int
         var sockets: [ConnectedSocket] = []
@@ -50,32 +57,32 @@ struct EvidenceMemory: Sendable {
     var nextReading = 0
     /// How long the machine had slept by then.
     private(set) var timeAsleep = Duration.zero
-    private var exits: [Exit: ExitMemory] = [:]
+    private var nextHops: [NextHop: NextHopMemory] = [:]
     private var probes = SeenProbes()
-    /// The exits of connections, which count until the network changes; `nil` for one that has none.
-    var routes: [RouteQuery: Exit?] = [:]
+    /// The next hops of connections, which count until the network changes; `nil` for one that has none.
+    var routes: [RouteQuery: NextHop?] = [:]
 
-    /// Judges the connections of each exit, and remembers what the next moment needs.
+    /// Judges the connections of each next hop, and remembers what the next moment needs.
     ///
     /// - Parameters:
-    ///   - moments: The exits of the path, with what is known of each.
+    ///   - moments: The next hops of the path, with what is known of each.
     ///   - time: The present.
     ///   - timeAsleep: How long the machine has slept.
-    /// - Returns: The evidence of the exit that fails, unless another one has answered since; else that of the last
+    /// - Returns: The evidence of the next hop that fails, unless another one has answered since; else that of the last
     ///   answer.
-    mutating func judge(_ moments: [Exit: Moment], at time: Int, timeAsleep: Duration) -> NetworkEvidence {
+    mutating func judge(_ moments: [NextHop: Moment], at time: Int, timeAsleep: Duration) -> NetworkEvidence {
         if timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold, isContinued {
-            (exits, probes) = ([:], SeenProbes())
+            (nextHops, probes) = ([:], SeenProbes())
         }
         var found: [NetworkEvidence] = []
-        var next: [Exit: ExitMemory] = [:]
+        var next: [NextHop: NextHopMemory] = [:]
         probes.update(moments.values.lazy.flatMap(\.sockets), at: time, isContinued: isContinued)
-        for (exit, moment) in moments {
-            var memory = exits[exit] ?? ExitMemory(since: isContinued ? time : .min)
+        for (nextHop, moment) in moments {
+            var memory = nextHops[nextHop] ?? NextHopMemory(since: isContinued ? time : .min)
             found.append(memory.judge(moment, probes))
-            next[exit] = memory
+            next[nextHop] = memory
         }
-        (exits, self.time, self.timeAsleep, isContinued) = (next, time, timeAsleep, true)
+        (nextHops, self.time, self.timeAsleep, isContinued) = (next, time, timeAsleep, true)
         return found.reduce(nil) { (best: NetworkEvidence?, other) in
             best.map { $0.isDecisive(beside: other) ? $0 : other } ?? other
         } ?? NetworkEvidence()
@@ -89,16 +96,16 @@ struct EvidenceMemory: Sendable {
     }
 
     /// Whether something waits for an answer: the next moment is due sooner.
-    var isWaiting: Bool { exits.values.contains { $0.isWaiting } }
+    var isWaiting: Bool { nextHops.values.contains { $0.isWaiting } }
 
     /// The milliseconds until the tries so far can be a silence; `nil` for no such tries.
-    var timeUntilSilence: Int? { exits.values.compactMap(\.timeUntilSilence).min() }
+    var timeUntilSilence: Int? { nextHops.values.compactMap(\.timeUntilSilence).min() }
 }
 
 extension NetworkEvidence {
     private var ageOrNever: Duration { age ?? .seconds(Int64.max / 2) }
 
-    /// Whether this evidence counts rather than that of another exit of the same path.
+    /// Whether this evidence counts rather than that of another next hop of the same path.
     fileprivate func isDecisive(beside other: NetworkEvidence) -> Bool {
         switch (isSilent, other.isSilent) {
         case (true, false): other.verdict == .none || other.ageOrNever >= ageOrNever
@@ -231,10 +238,10 @@ extension ConnectedSocket {
     var grace: Int { max(300, 2 * (progress?.roundTrip ?? 0)) }
 }
 
-// MARK: - One exit
+// MARK: - One next hop
 
-/// What is remembered of the connections that take one exit.
-struct ExitMemory: Sendable {
+/// What is remembered of the connections that take one next hop.
+struct NextHopMemory: Sendable {
     /// Tries of a socket to a remote that have no answer.
     private struct Open: Sendable {
         let remote: IPAddress
@@ -262,7 +269,7 @@ struct ExitMemory: Sendable {
         var newest: Int? { times.values.lazy.flatMap(\.self).max() }
     }
 
-    /// Since when packets take this exit: what happened before does not count.
+    /// Since when packets take this next hop: what happened before does not count.
     private let since: Int
     /// When something last answered.
     private var answered: Int?

@@ -130,13 +130,3 @@ package struct DrivenMonitor<Value: Sendable> {
         }
     }
 }
-
-/// The clock of one evaluation.
-struct FixedClock: MonitorClock {
-    let now: MonitorInstant
-    var timeAsleep: Duration { .zero }
-
-    func delay(until instant: MonitorInstant) -> Duration? { nil }
-
-    func onMove(_ wake: @escaping @Sendable () -> Void) {}
-}

@@ -6,10 +6,10 @@ import Testing
 
 @testable import NetlinkReachability
 
-/// What follows from the connections of one exit, as tables.
+/// What follows from the connections of one next hop, as tables.
 struct EvidenceMemoryTests {
-    private static let exit = EvidenceMemory.Exit(interface: 2, gateway: gateway)
-    private static let other = EvidenceMemory.Exit(interface: 3, gateway: nil)
+    private static let nextHop = EvidenceMemory.NextHop(interface: 2, gateway: gateway)
+    private static let other = EvidenceMemory.NextHop(interface: 3, gateway: nil)
 
     /// A connection to the remote with a number, which is its cookie.
     private static func connection(
@@ -85,13 +85,13 @@ struct EvidenceMemoryTests {
             _ sockets: [ConnectedSocket] = [],
             closed: [ConnectedSocket] = [],
             gateway: NeighbourReply? = nil,
-            through exit: EvidenceMemory.Exit = EvidenceMemoryTests.exit,
+            through nextHop: EvidenceMemory.NextHop = EvidenceMemoryTests.nextHop,
             asleep: Duration = .zero
         ) -> NetworkEvidence {
             let moment = EvidenceMemory.Moment(
                 time: time, sockets: sockets, closed: closed.map { .init(socket: $0, time: time) },
                 gateway: gateway)
-            return memory.judge([exit: moment], at: time, timeAsleep: asleep)
+            return memory.judge([nextHop: moment], at: time, timeAsleep: asleep)
         }
     }
 
@@ -438,12 +438,12 @@ struct EvidenceMemoryTests {
         #expect(refused.look(at: 1_000, closed: [closed(1, answered: 5_000_000)]).verdict == .none)
     }
 
-    @Test func `of two exits the one that fails counts, unless the other has answered since`() {
+    @Test func `of two next hops the one that fails counts, unless the other has answered since`() {
         func judge(_ other: [ConnectedSocket]) -> NetworkEvidence.Verdict {
             var memory = EvidenceMemory()
             let failing = EvidenceMemory.Moment(time: 0, sockets: [Self.repeating(1), Self.repeating(2)])
             let second = EvidenceMemory.Moment(time: 0, sockets: other)
-            return memory.judge([Self.exit: failing, Self.other: second], at: 0, timeAsleep: .zero).verdict
+            return memory.judge([Self.nextHop: failing, Self.other: second], at: 0, timeAsleep: .zero).verdict
         }
         #expect(judge([]) == .silent)
         #expect(judge([Self.connection(3, answered: 5_000)]) == .silent)

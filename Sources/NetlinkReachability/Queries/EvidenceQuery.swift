@@ -21,21 +21,14 @@ final class EvidenceQuery: Query {
     func value(_ known: inout Known) throws(Interruption) -> NetworkEvidence {
         let reading = known.unnotified.answers.find()
         let addresses = known.host.addresses.find()
-        let exits = known.attempt { (known) throws(Interruption) in
-            try known.exits(of: subject.target, subject.options)
+        let nextHops = known.attempt { (known) throws(Interruption) in
+            try known.nextHops(of: subject.target, subject.options)
         }
-        guard let reading, let addresses, let exits else { throw .missing }
+        guard let reading, let addresses, let nextHops else { throw .missing }
         guard let reading = try known.value(of: reading) else { return NetworkEvidence() }
         return try known.evidence(
-            try known.value(of: exits), reading, addresses: try known.value(of: addresses))
+            try known.value(of: nextHops), reading, addresses: try known.value(of: addresses))
     }
-}
-
-/// What shows whether anything has answered, and when that was read.
-struct AnswerReading: Sendable {
-    let record: AnswerRecord
-    let time: MonitorInstant
-    let timeAsleep: Duration
 }
 
 /// How often evidence is read, in milliseconds.
@@ -55,42 +48,42 @@ enum EvidenceTiming {
 
 extension Known {
     /// The ways on which packets to a target leave this host.
-    fileprivate mutating func exits(
+    fileprivate mutating func nextHops(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
-    ) throws(Interruption) -> Set<EvidenceMemory.Exit> {
+    ) throws(Interruption) -> Set<EvidenceMemory.NextHop> {
         // Several candidates are shown by a full evaluation alone.
         let evaluation = try evaluation(of: target, options, target.address == nil ? .full : .reason)
-        var exits: Set<EvidenceMemory.Exit> = []
+        var nextHops: Set<EvidenceMemory.NextHop> = []
         for one in [evaluation] + evaluation.all where one.rank > 0 {
             guard let match = one.answer?.match, match.type == .unicast else { continue }
             for nexthop in match.nexthops where nexthop.interfaceIndex != 0 {
-                exits.insert(EvidenceMemory.Exit(nexthop))
+                nextHops.insert(EvidenceMemory.NextHop(nexthop))
                 if let gateway = nexthop.gateway { note(address: gateway.withoutZone) }
             }
         }
-        return exits
+        return nextHops
     }
 
-    /// Judges what is known of the connections that take some exits, beside what was remembered.
+    /// Judges what is known of the connections that take some next hops, beside what was remembered.
     fileprivate mutating func evidence(
-        _ exits: Set<EvidenceMemory.Exit>,
+        _ nextHops: Set<EvidenceMemory.NextHop>,
         _ reading: AnswerReading,
         addresses: [InterfaceAddress]
     ) throws(Interruption) -> NetworkEvidence {
         var memory = remembered?.value ?? EvidenceMemory()
         let time = reading.time.milliseconds
         let own = Set(addresses.map(\.address.withoutZone))
-        var moments: [EvidenceMemory.Exit: EvidenceMemory.Moment] = [:]
-        for exit in exits {
-            let gateway = exit.neighbour.flatMap { reading.record.neighbours[$0] }
-            moments[exit] = EvidenceMemory.Moment(time: time, gateway: gateway)
+        var moments: [EvidenceMemory.NextHop: EvidenceMemory.Moment] = [:]
+        for nextHop in nextHops {
+            let gateway = nextHop.neighbour.flatMap { reading.record.neighbours[$0] }
+            moments[nextHop] = EvidenceMemory.Moment(time: time, gateway: gateway)
         }
-        let closed = exits.isEmpty ? [] : closed.filter { memory.isContinued && $0.time > memory.time }
-        let sockets = exits.isEmpty ? [] : reading.record.sockets
+        let closed = nextHops.isEmpty ? [] : closed.filter { memory.isContinued && $0.time > memory.time }
+        let sockets = nextHops.isEmpty ? [] : reading.record.sockets
         var (routes, isComplete) = (memory.routes, true)
         var used: Set<RouteQuery> = []
-        func exit(of socket: ConnectedSocket, _ known: inout Known) -> EvidenceMemory.Exit? {
+        func nextHop(of socket: ConnectedSocket, _ known: inout Known) -> EvidenceMemory.NextHop? {
             let flow = socket.flow
             guard flow.isRemote(from: own) else { return nil }
             let query = RouteQuery(ofPacketsIn: flow)
@@ -99,18 +92,18 @@ extension Known {
                     isComplete = false
                     return nil
                 }
-                routes[query] = .some(EvidenceMemory.Exit(result))
+                routes[query] = .some(EvidenceMemory.NextHop(result))
             }
             used.insert(query)
             return routes[query] ?? nil
         }
         for socket in sockets {
-            guard let exit = exit(of: socket, &self) else { continue }
-            moments[exit]?.sockets.append(socket)
+            guard let nextHop = nextHop(of: socket, &self) else { continue }
+            moments[nextHop]?.sockets.append(socket)
         }
         for closed in closed {
-            guard let exit = exit(of: closed.socket, &self) else { continue }
-            moments[exit]?.closed.append(closed)
+            guard let nextHop = nextHop(of: closed.socket, &self) else { continue }
+            moments[nextHop]?.closed.append(closed)
         }
         guard isComplete else { throw .missing }
         memory.routes = routes.count == used.count ? routes : routes.filter { used.contains($0.key) }
@@ -150,12 +143,12 @@ extension RouteQuery {
     }
 }
 
-extension EvidenceMemory.Exit {
+extension EvidenceMemory.NextHop {
     fileprivate init(_ nexthop: Nexthop) {
         self.init(interface: nexthop.interfaceIndex, gateway: nexthop.gateway?.withoutZone)
     }
 
-    /// The exit that an answer gives to a packet; `nil` if it does not leave.
+    /// The next hop that an answer gives to a packet; `nil` if it does not leave.
     fileprivate init?(_ result: RoutingResult) {
         guard case .success(.taken(let match)) = result, match.type == .unicast,
             let nexthop = match.nexthop, nexthop.interfaceIndex != 0
