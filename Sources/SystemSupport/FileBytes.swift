@@ -77,6 +77,14 @@ package enum KernelSetting {
         let byte = fgetc(file)
         return byte == EOF ? nil : byte != 0x30
     }
+
+    /// The number of a setting; `nil` if it cannot be read.
+    ///
+    /// - Parameter path: The file below `/proc/sys`.
+    /// - Returns: The number.
+    package static func number(_ path: String) -> Int? {
+        FileBytes.text(of: "/proc/sys/\(path)", upTo: 16).flatMap { Int($0.prefix { $0.isNumber }) }
+    }
 }
 
 /// Calls the body with the descriptor of a folder and each name in it, `.` and `..` too, until it returns `false`.

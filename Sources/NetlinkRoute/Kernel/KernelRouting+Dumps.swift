@@ -24,51 +24,62 @@ extension KernelRouting {
     }
 
     /// Returns the routes of types that send nothing whose prefix has an address.
-    ///
-    /// The kernel sends those of one type alone (Linux 4.20 and later); an older one sends all routes.
     package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
-        try withSocket { (socket) throws(ReachabilityError) in
-            var routes: [Route] = []
-            for type in RouteType.refusing {
-                var body = rtmsg()
-                body.rtm_family = destination.family.rawValue
-                body.rtm_type = type.rawValue
-                let request = Request(RTM_GETROUTE, isDump: true, body)
-                routes += try socket.list(request, "list the routes that send nothing", from: []) {
-                    (found: inout [Route], message) in
-                    guard case .route(let route, _)? = message.change, route.type == type,
-                        route.destination.contains(destination)
-                    else { return }
-                    found.append(route)
-                }
-            }
-            return routes
+        var routes: [Route] = []
+        for type in RouteType.refusing {
+            routes += try self.routes(
+                destination.family, "list the routes that send nothing", type: type
+            ) { $0.destination.contains(destination) }
         }
+        return routes
     }
 
     /// Returns the addresses to which a table has a unicast route of their own that a program added.
     package func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
-        try withSocket { (socket) throws(ReachabilityError) in
-            var addresses: [IPAddress] = []
-            for family in IPAddress.Family.allCases {
-                var body = rtmsg()
-                (body.rtm_family, body.rtm_type) = (family.rawValue, RouteType.unicast.rawValue)
-                let request = Request(
-                    RTM_GETROUTE, isDump: true, body, [Request.Attribute(Int(RTA_TABLE.rawValue), table)])
-                do throws(ReachabilityError) {
-                    addresses += try socket.list(request, "list the routes to single hosts", from: []) {
-                        (found: inout [IPAddress], message) in
-                        // An older kernel sends all routes.
-                        guard case .route(let route, _)? = message.change, route.table == table,
-                            route.isHostRoute
-                        else { return }
-                        found.append(route.destination.address)
-                    }
-                } catch  where [ENOENT, EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
-                    // The family has no such table, or the kernel no such family.
+        var addresses: [IPAddress] = []
+        for family in IPAddress.Family.allCases {
+            addresses += try routes(
+                family, "list the routes to single hosts", type: .unicast, inTable: table,
+                where: \.isHostRoute
+            ).map(\.destination.address)
+        }
+        return addresses
+    }
+
+    /// Returns the IPv4 routes of a table whose prefix covers an address.
+    package func routes(
+        inTable table: UInt32, over address: IPAddress
+    ) throws(ReachabilityError) -> [Route] {
+        try routes(.v4, "list the routes of a table", inTable: table) { $0.destination.contains(address) }
+    }
+
+    /// Lists routes of a type and a table.
+    ///
+    /// The kernel sends these alone (Linux 4.20 and later); an older one sends all routes.
+    private func routes(
+        _ family: IPAddress.Family,
+        _ operation: String,
+        type: RouteType? = nil,
+        inTable table: UInt32? = nil,
+        where isWanted: (Route) -> Bool
+    ) throws(ReachabilityError) -> [Route] {
+        var body = rtmsg()
+        (body.rtm_family, body.rtm_type) = (family.rawValue, type?.rawValue ?? 0)
+        let attributes = table.map { [Request.Attribute(Int(RTA_TABLE.rawValue), $0)] } ?? []
+        let request = Request(RTM_GETROUTE, isDump: true, body, attributes)
+        do throws(ReachabilityError) {
+            return try withSocket { (socket) throws(ReachabilityError) in
+                try socket.list(request, operation, from: []) { (found: inout [Route], message) in
+                    guard case .route(let route, _)? = message.change, !route.isCloned,
+                        type == nil || route.type == type, table == nil || route.table == table,
+                        isWanted(route)
+                    else { return }
+                    found.append(route)
                 }
             }
-            return addresses
+        } catch  where table != nil && [ENOENT, EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
+            // The family has no such table, or the kernel no such family.
+            return []
         }
     }
 
@@ -192,20 +203,6 @@ extension KernelRouting {
         if isInNamespace { found.all.fill(from: .sysctlsOfAll) }
         return found
     }
-
-    /// Returns the IPv4 routes of a table whose prefix covers an address.
-    package func routes(
-        inTable table: UInt32, over address: IPAddress
-    ) throws(ReachabilityError) -> [Route] {
-        try withSocket { (socket) throws(ReachabilityError) in
-            try socket.collect(DumpRequest(.routes, family: .v4)) { change in
-                guard case .route(let route, _) = change, route.table == table,
-                    route.destination.contains(address)
-                else { return nil }
-                return route
-            }
-        }
-    }
 }
 
 extension RoutingSettings {
@@ -214,23 +211,14 @@ extension RoutingSettings {
     ///
     /// Everyone can read them. They are those of the network namespace of the calling thread.
     package static var sysctlsOfAll: RoutingSettings {
+        func isSet(_ name: String) -> Bool? { KernelSetting.isSet("net/ipv4/conf/all/\(name)") }
         var settings = RoutingSettings()
-        settings.arrival.takesOwnSources = sysctl("accept_local")
-        settings.arrival.looksBackByMark = sysctl("src_valid_mark")
-        settings.arrival.sendsRedirects = sysctl("send_redirects")
-        settings.arrival.forwardsBroadcasts = sysctl("bc_forwarding")
-        settings.routesLoopback = sysctl("route_localnet")
+        settings.arrival.takesOwnSources = isSet("accept_local")
+        settings.arrival.looksBackByMark = isSet("src_valid_mark")
+        settings.arrival.sendsRedirects = isSet("send_redirects")
+        settings.arrival.forwardsBroadcasts = isSet("bc_forwarding")
+        settings.routesLoopback = isSet("route_localnet")
         return settings
-    }
-
-    /// Whether a setting of `net.ipv4.conf.all` is on; `nil` where it cannot be read.
-    private static func sysctl(_ name: String) -> Bool? {
-        let descriptor = open("/proc/sys/net/ipv4/conf/all/\(name)", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var byte: UInt8 = 0
-        guard read(descriptor, &byte, 1) == 1 else { return nil }
-        return byte != UInt8(ascii: "0")
     }
 }
 

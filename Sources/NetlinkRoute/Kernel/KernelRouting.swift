@@ -171,11 +171,9 @@ extension KernelRouting: RoutingSource {
 
     /// Reads the sysctl; `nil` also from a thread in another network namespace, which would read that of its own.
     package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
-        let name = family == .v4 ? "ipv4" : "ipv6"
-        guard isInNamespace,
-            let text = FileBytes.text(of: "/proc/sys/net/\(name)/fib_multipath_hash_policy", upTo: 16)
-        else { return nil }
-        return Int(text.prefix { $0.isNumber }).map(MultipathHashPolicy.init)
+        guard isInNamespace else { return nil }
+        return KernelSetting.number("net/\(family == .v4 ? "ipv4" : "ipv6")/fib_multipath_hash_policy")
+            .map(MultipathHashPolicy.init)
     }
 
     /// Asks the kernel, for a rejected query by connecting a socket, or selects among the addresses of this host
