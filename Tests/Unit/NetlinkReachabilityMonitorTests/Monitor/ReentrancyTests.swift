@@ -131,10 +131,13 @@ struct ReentrancyTests {
         #expect(observation.current == nil)
     }
 
-    @Test(arguments: [false, true])
-    func `cancel waits for a call that is running, wherever it runs`(onMonitorThread: Bool) async throws {
-        let (entered, gate) = (Locked(false), DispatchSemaphore(value: 0))
-        let calls = Locked<[String]>([])
+    /// Begins an observation whose first call is running: it waits at the gate, and then says so.
+    private func observeCall(
+        _ onMonitorThread: Bool,
+        _ gate: DispatchSemaphore,
+        _ calls: Locked<[String]>
+    ) async throws -> NetworkObservation<ReachabilityFlags> {
+        let entered = Locked(false)
         let delivery = onMonitorThread ? NetworkSource.Delivery.onMonitorThread : .queue(recorder.queue)
         let observation = try network.handle().observe(on: delivery) { _ in
             entered.withLock { $0 = true }
@@ -142,6 +145,13 @@ struct ReentrancyTests {
             calls.withLock { $0.append("call") }
         }
         try await eventually("the call has begun") { entered.withLock { $0 } }
+        return observation
+    }
+
+    @Test(arguments: [false, true])
+    func `cancel waits for a call that is running, wherever it runs`(onMonitorThread: Bool) async throws {
+        let (gate, calls) = (DispatchSemaphore(value: 0), Locked<[String]>([]))
+        let observation = try await observeCall(onMonitorThread, gate, calls)
         DispatchQueue(label: "gate").asyncAfter(deadline: .now() + 0.05) { gate.signal() }
         observation.cancel()
         calls.withLock { $0.append("cancelled") }
@@ -152,15 +162,8 @@ struct ReentrancyTests {
     func `the asynchronous end waits for a call that is running, and blocks no thread`(
         onMonitorThread: Bool
     ) async throws {
-        let (entered, gate) = (Locked(false), DispatchSemaphore(value: 0))
-        let calls = Locked<[String]>([])
-        let delivery = onMonitorThread ? NetworkSource.Delivery.onMonitorThread : .queue(recorder.queue)
-        let observation = try network.handle().observe(on: delivery) { _ in
-            entered.withLock { $0 = true }
-            gate.wait()
-            calls.withLock { $0.append("call") }
-        }
-        try await eventually("the call has begun") { entered.withLock { $0 } }
+        let (gate, calls) = (DispatchSemaphore(value: 0), Locked<[String]>([]))
+        let observation = try await observeCall(onMonitorThread, gate, calls)
         // More than the runtime has threads: with one blocked for each, nothing would open the gate.
         let ends = (0..<256).map { _ in
             Task {
