@@ -122,6 +122,7 @@ lint: ## Check the format of all Swift sources, their imports, and that public d
 	@Tests/Tools/check-language
 	@Tests/Tools/check-width
 	@SWIFT=$(SWIFT) Tests/Tools/check-imports
+	@Tests/Tools/check-rules
 	@Tests/Tools/check-workflows
 
 format: ## Format all Swift sources
@@ -221,9 +222,7 @@ include packaging/packaging.mk
 # --- Documentation -------------------------------------------------------------------------------------
 
 .PHONY: docs api-check
-# Those of which a change that breaks callers is announced: NetlinkPlanning is experimental.
-PRODUCTS := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit LinuxNetwork LinuxSystemConfiguration
-LIBRARIES := $(PRODUCTS) NetlinkPlanning
+LIBRARIES := NetlinkReachability NetlinkRecording NetlinkReachabilityTestKit LinuxNetwork LinuxSystemConfiguration
 
 # Without the headers that its trait needs, NetworkManagers has hardly anything to document.
 SD_BUS := $(wildcard /usr/include/systemd/sd-bus.h)
@@ -245,5 +244,5 @@ api-check: deps ## List the changes since the last tag that break callers of the
 	if [ -z "$$tag" ]; then \
 		echo 'api-check: no tag to compare with; the check begins with the first tagged version'; \
 	else \
-		$(SWIFT) package diagnose-api-breaking-changes "$$tag" $(PRODUCTS:%=--products %); \
+		$(SWIFT) package diagnose-api-breaking-changes "$$tag" $(LIBRARIES:%=--products %); \
 	fi

@@ -30,8 +30,6 @@ let package = Package(
         .library(name: "NetlinkReachability", targets: ["NetlinkReachability"]),
         .library(name: "NetlinkRecording", targets: ["NetlinkRecording"]),
         .library(name: "NetlinkReachabilityTestKit", targets: ["NetlinkReachabilityTestKit"]),
-        // Experimental: outside the promise of compatible versions.
-        .library(name: "NetlinkPlanning", targets: ["NetlinkPlanning"]),
         // Apple's names, built on request only: no other target here depends on them, except tests.
         .library(name: "LinuxNetwork", targets: ["LinuxNetwork"]),
         .library(name: "LinuxSystemConfiguration", targets: ["LinuxSystemConfiguration"]),
@@ -72,44 +70,23 @@ let package = Package(
         .target(name: "SystemSupport", dependencies: ["CSystemSupport"], swiftSettings: strict),
         // Facts: pure values. No C, no I/O, no Foundation.
         .target(name: "RoutingModel", dependencies: ["SystemSupport"], swiftSettings: strict),
-        // Facts: the tables of a host as a value, and the kernel's lookup in them.
-        .target(name: "RoutingSimulation", dependencies: ["RoutingModel"], swiftSettings: strict),
-        // Facts: the kernel's answers as values of the model.
+        // Kernel, rules and API: the product. Only its folders Kernel and Messages import the shim.
         .target(
-            name: "NetlinkRoute",
+            name: "NetlinkReachability",
             dependencies: ["CNetlinkShim", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
-        // Rules and API: the product.
-        .target(
-            name: "NetlinkReachability",
-            dependencies: ["NetlinkRoute", "RoutingModel", "SystemSupport"],
-            swiftSettings: strict
-        ),
-        // A product: recordings, and all that knows files and recorded time.
+        // A product: the tables of a host as a value and the lookup in them, recordings, changes that are tried
+        // without being made, and what explains a difference.
         .target(
             name: "NetlinkRecording",
-            dependencies: [
-                "NetlinkReachability", "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport",
-            ],
-            swiftSettings: strict
-        ),
-        // An experimental product: changes tried without being made, expectations, and what explains a difference.
-        .target(
-            name: "NetlinkPlanning",
-            dependencies: [
-                "NetlinkReachability", "NetlinkRecording", "RoutingModel", "RoutingSimulation",
-                "SystemSupport",
-            ],
+            dependencies: ["NetlinkReachability", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
         // A product for users' tests: simulated networks behind the same monitor and rules.
         .target(
             name: "NetlinkReachabilityTestKit",
-            dependencies: [
-                "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation", "SystemSupport",
-            ],
+            dependencies: ["NetlinkReachability", "NetlinkRecording", "RoutingModel", "SystemSupport"],
             swiftSettings: strict
         ),
         // D-Bus: sd-bus of libsystemd. Only the trait makes anything import it.
@@ -131,8 +108,7 @@ let package = Package(
         .target(
             name: "LinuxNetwork",
             dependencies: [
-                "LinuxSocketAddresses", "NetlinkReachability", "NetlinkRoute", "RoutingModel",
-                "SystemSupport", managers,
+                "LinuxSocketAddresses", "NetlinkReachability", "RoutingModel", "SystemSupport", managers,
             ],
             swiftSettings: strict
         ),
@@ -151,8 +127,7 @@ let package = Package(
         .executableTarget(
             name: "netflags",
             dependencies: [
-                "CCommandLine", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
-                "RoutingModel", "RoutingSimulation", "SystemSupport",
+                "CCommandLine", "NetlinkReachability", "NetlinkRecording", "RoutingModel", "SystemSupport",
                 argumentParser, managers,
             ],
             swiftSettings: strict
@@ -175,9 +150,8 @@ let package = Package(
         .target(
             name: "Fakes",
             dependencies: [
-                "AddressLiterals", "NetlinkReachability", "NetlinkReachabilityTestKit", "RoutingModel",
-                "RoutingSimulation",
-                "SystemSupport",
+                "AddressLiterals", "NetlinkReachability", "NetlinkReachabilityTestKit", "NetlinkRecording",
+                "RoutingModel", "SystemSupport",
             ],
             path: "Tests/Support/Fakes",
             swiftSettings: strict
@@ -193,7 +167,6 @@ let package = Package(
             name: "NamespaceProbe",
             dependencies: [
                 "AddressLiterals", "CResolverProbe", "NetlinkReachability", "NetlinkReachabilityTestKit",
-                "NetlinkRoute",
                 "RoutingModel", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",
@@ -224,8 +197,7 @@ let package = Package(
             name: "NetlinkReachabilityMonitorTests",
             dependencies: [
                 "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
-                "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation", "SystemSupport", "TestSupport",
+                "NetlinkRecording", "RoutingModel", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityMonitorTests",
             swiftSettings: strict
@@ -233,10 +205,7 @@ let package = Package(
         // The kernel against snapshots of it, in random networks.
         .executableTarget(
             name: "DifferentialProbe",
-            dependencies: [
-                "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute", "RoutingModel",
-                "RoutingSimulation", "TestSupport",
-            ],
+            dependencies: ["NetlinkReachability", "NetlinkRecording", "RoutingModel", "TestSupport"],
             path: "Tests/Tools/DifferentialProbe",
             swiftSettings: strict
         ),
@@ -254,16 +223,15 @@ let package = Package(
         ),
         .testTarget(
             name: "RoutingSimulationTests",
-            dependencies: ["AddressLiterals", "Fakes", "RoutingModel", "RoutingSimulation", "TestSupport"],
+            dependencies: ["AddressLiterals", "Fakes", "NetlinkRecording", "RoutingModel", "TestSupport"],
             path: "Tests/Unit/RoutingSimulationTests",
             swiftSettings: strict
         ),
         .testTarget(
             name: "NetlinkPlanningTests",
             dependencies: [
-                "AddressLiterals", "Fakes", "NetlinkPlanning", "NetlinkReachability",
-                "NetlinkReachabilityTestKit",
-                "NetlinkRecording", "RoutingModel", "RoutingSimulation", "TestSupport",
+                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
+                "NetlinkRecording", "RoutingModel", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkPlanningTests",
             swiftSettings: strict
@@ -272,8 +240,7 @@ let package = Package(
             name: "NetlinkRouteTests",
             dependencies: [
                 "AddressLiterals", "CNetlinkShim", "NamespaceTraits", "NetlinkReachability",
-                "NetlinkReachabilityTestKit",
-                "NetlinkRoute", "RoutingModel", "SystemSupport", "TestSupport",
+                "NetlinkReachabilityTestKit", "RoutingModel", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRouteTests",
             exclude: ["Messages/Fixtures"],
@@ -283,9 +250,8 @@ let package = Package(
             name: "NetlinkRecordingTests",
             dependencies: [
                 "AddressLiterals", "CNetlinkShim", "Fakes", "NamespaceTraits", "NetlinkReachability",
-                "NetlinkReachabilityTestKit",
-                "NetlinkRecording",
-                "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport", "TestSupport",
+                "NetlinkReachabilityTestKit", "NetlinkRecording", "RoutingModel", "SystemSupport",
+                "TestSupport",
             ],
             path: "Tests/Unit/NetlinkRecordingTests",
             // Read by their paths, as a user's own recordings are.
@@ -296,8 +262,7 @@ let package = Package(
             name: "NetlinkReachabilityTests",
             dependencies: [
                 "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
-                "RoutingModel",
-                "RoutingSimulation", "SystemSupport", "TestSupport",
+                "NetlinkRecording", "RoutingModel", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTests",
             swiftSettings: strict
@@ -306,9 +271,8 @@ let package = Package(
             name: "NetlinkReachabilityTestKitTests",
             dependencies: [
                 "AddressLiterals", "Fakes", "NamespaceTraits", "NetlinkReachability",
-                "NetlinkReachabilityTestKit",
-                "NetlinkRecording",
-                "NetlinkRoute", "SystemSupport", "TestNamespaces", "TestSupport",
+                "NetlinkReachabilityTestKit", "NetlinkRecording", "SystemSupport", "TestNamespaces",
+                "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTestKitTests",
             swiftSettings: strict
@@ -324,23 +288,21 @@ let package = Package(
             name: "NetworkTests",
             dependencies: [
                 "AddressLiterals", "Fakes", "LinuxNetwork", "NetlinkReachability",
-                "NetlinkReachabilityTestKit", "NetlinkRoute",
-                "RoutingModel", "SystemSupport",
+                "NetlinkReachabilityTestKit", "RoutingModel", "SystemSupport",
             ],
             path: "Tests/Compatibility/NetworkTests",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "SystemConfigurationProbe",
-            dependencies: ["LinuxSystemConfiguration", "NetlinkRoute", "SystemSupport"],
+            dependencies: ["LinuxSystemConfiguration", "NetlinkReachability", "SystemSupport"],
             path: "Tests/Compatibility/SystemConfigurationProbe",
             swiftSettings: strict
         ),
         .testTarget(
             name: "SystemConfigurationTests",
             dependencies: [
-                "Fakes", "LinuxSystemConfiguration", "NamespaceTraits", "NetlinkReachability", "NetlinkRoute",
-                "RoutingModel",
+                "Fakes", "LinuxSystemConfiguration", "NamespaceTraits", "NetlinkReachability", "RoutingModel",
                 "SystemConfigurationProbe", "SystemSupport", "TestNamespaces",
             ],
             path: "Tests/Compatibility/SystemConfigurationTests",
@@ -350,8 +312,7 @@ let package = Package(
             name: "RecordingTests",
             dependencies: [
                 "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
-                "NetlinkRecording",
-                "NetlinkRoute", "RoutingModel", "RoutingSimulation", "SystemSupport", "TestSupport",
+                "NetlinkRecording", "RoutingModel", "SystemSupport", "TestSupport",
             ],
             path: "Tests/Unit/RecordingTests",
             exclude: ["Fixtures"],
@@ -360,11 +321,8 @@ let package = Package(
         .testTarget(
             name: "netflagsTests",
             dependencies: [
-                "NamespaceProbe", "NamespaceTraits", "netflags", "NetlinkPlanning", "NetlinkReachability",
-                "NetlinkRecording",
-                "NetlinkRoute",
-                "RoutingModel", "RoutingSimulation", "SystemSupport", "TestNamespaces", "TestSupport",
-                argumentParser,
+                "NamespaceProbe", "NamespaceTraits", "netflags", "NetlinkReachability", "NetlinkRecording",
+                "RoutingModel", "SystemSupport", "TestNamespaces", "TestSupport", argumentParser,
             ],
             path: "Tests/Unit/netflagsTests",
             // Read by its path, as a user's own recording is.
@@ -379,9 +337,7 @@ if Context.environment["NETLINK_FUZZERS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "RecordingFuzzer",
-            dependencies: [
-                "CNetlinkShim", "NetlinkRecording", "NetlinkRoute", "RoutingModel", "RoutingSimulation",
-            ],
+            dependencies: ["CNetlinkShim", "NetlinkReachability", "NetlinkRecording", "RoutingModel"],
             path: "Tests/Tools/Fuzzers/RecordingFuzzer",
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
         )
@@ -396,8 +352,7 @@ if Context.environment["NETLINK_BENCHMARKS"] != nil {
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CBaseline", "NetlinkPlanning", "NetlinkReachability", "NetlinkRecording", "NetlinkRoute",
-                "RoutingModel", "RoutingSimulation", "SystemSupport",
+                "CBaseline", "NetlinkReachability", "NetlinkRecording", "RoutingModel", "SystemSupport",
             ],
             path: "Benchmarks/Sources/benchmarks",
             swiftSettings: strict

@@ -4,10 +4,9 @@
 
 @_exported import Dispatch
 @_exported import Glibc
-@_exported import NetlinkPlanning
+@_exported import NetlinkRecording
 @_exported import NetlinkReachability
 @_exported import NetlinkReachabilityTestKit
-@_exported import NetlinkRecording
 @_exported import Network
 @_exported import Testing
 @_exported import Uplink

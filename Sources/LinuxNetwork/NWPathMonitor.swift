@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import NetlinkReachability
-internal import NetlinkRoute
 internal import SystemSupport
 
 /// Monitors the default path of this host, by Apple's name.

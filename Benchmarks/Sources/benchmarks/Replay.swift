@@ -3,7 +3,6 @@
 import Glibc
 import NetlinkReachability
 import NetlinkRecording
-import NetlinkRoute
 import RoutingModel
 
 /// How fast a recording of a router is replayed whose routes come and go, an event a millisecond.

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
-internal import NetlinkPlanning
 import NetlinkReachability
-import NetlinkRecording
-import NetlinkRoute
+internal import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 
 /// What a snapshot of a full routing table costs: its memory, its loading from the kernel and from a recording, and
 /// lookups in it.

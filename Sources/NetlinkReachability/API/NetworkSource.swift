@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
 package import RoutingModel
 internal import SystemSupport
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkRoute
 internal import RoutingModel
 
 /// The parts of a connected socket that decide its route: both endpoints, and options such as mark, interface and user.

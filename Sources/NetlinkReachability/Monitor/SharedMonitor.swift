@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkRoute
 package import RoutingModel
 internal import Synchronization
 internal import SystemSupport

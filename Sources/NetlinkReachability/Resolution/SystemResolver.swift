@@ -2,7 +2,6 @@
 
 internal import Dispatch
 internal import Glibc
-internal import NetlinkRoute
 package import RoutingModel
 internal import SystemSupport
 

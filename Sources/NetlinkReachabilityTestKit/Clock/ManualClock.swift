@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import NetlinkReachability
-internal import NetlinkRoute
 internal import SystemSupport
 
 /// A clock that a test advances by hand.

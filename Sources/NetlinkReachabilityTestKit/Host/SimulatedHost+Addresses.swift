@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 extension SimulatedHost {
     /// Adds an address to an interface: `ip addr add 192.0.2.2/24 dev eth0`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 extension SimulatedHost {
     /// Makes a change in the words of ip(8), such as a policy rule or a multipath route.

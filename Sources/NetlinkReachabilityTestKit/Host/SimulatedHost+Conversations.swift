@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// What does not answer any more in a simulated network.
 public enum SimulatedSilence: Hashable, Sendable {

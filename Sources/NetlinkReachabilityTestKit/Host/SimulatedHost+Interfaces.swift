@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import NetlinkReachability
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 extension SimulatedHost {
     /// Adds an interface, by default up and with a carrier.

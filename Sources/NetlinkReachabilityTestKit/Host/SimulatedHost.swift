@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// The interfaces, addresses, routes and rules of a simulated network, changed in ``SimulatedNetwork/change(_:)``.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import NetlinkReachability
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// A route of a simulated host.
 ///

@@ -2,9 +2,7 @@
 
 internal import NetlinkReachability
 internal import NetlinkRecording
-internal import NetlinkRoute
 internal import RoutingModel
-internal import RoutingSimulation
 internal import SystemSupport
 
 /// Plays a recording step by step: the first dump, then each notification; each later dump is one step.

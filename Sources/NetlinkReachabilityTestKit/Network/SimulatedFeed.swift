@@ -2,7 +2,6 @@
 
 internal import Glibc
 internal import NetlinkReachability
-internal import NetlinkRoute
 package import RoutingModel
 internal import SystemSupport
 

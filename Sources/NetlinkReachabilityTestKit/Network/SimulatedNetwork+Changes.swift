@@ -2,9 +2,8 @@
 
 internal import Glibc
 internal import NetlinkReachability
-internal import NetlinkRoute
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 internal import SystemSupport
 
 extension SimulatedNetwork {

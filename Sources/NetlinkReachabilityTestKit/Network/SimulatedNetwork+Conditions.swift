@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
-internal import NetlinkRoute
 internal import SystemSupport
 
 extension SimulatedNetwork {

@@ -3,9 +3,7 @@
 internal import Glibc
 public import NetlinkReachability
 package import NetlinkRecording
-internal import NetlinkRoute
 internal import RoutingModel
-internal import RoutingSimulation
 internal import SystemSupport
 
 /// A network in memory, evaluated by the same rules and monitor as the kernel's.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import NetlinkRoute
+package import NetlinkReachability
 package import RoutingModel
 
 /// A statement of the recorder between the kernel's messages.

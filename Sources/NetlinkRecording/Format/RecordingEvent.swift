@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import NetlinkReachability
-internal import NetlinkRoute
 package import RoutingModel
-internal import RoutingSimulation
 
 extension Recording {
     /// A notification of the kernel that answers can depend on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
 
 /// The format of an rtmon stream: netlink messages in host byte order, each padded to 4 bytes.
 enum RecordingFormat {

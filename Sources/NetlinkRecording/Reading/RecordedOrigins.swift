@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
 package import RoutingModel
-package import RoutingSimulation
 
 /// Who asked for the newest change of each address, route, rule and nexthop object, as far as a recording shows it.
 ///

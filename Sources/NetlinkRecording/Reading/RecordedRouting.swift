@@ -2,7 +2,6 @@
 
 internal import Glibc
 package import RoutingModel
-package import RoutingSimulation
 
 /// The network at the end of a recording, as a source of facts.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-package import NetlinkRoute
+package import NetlinkReachability
 internal import SystemSupport
 
 /// Reads a recording: an rtmon stream.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
 package import RoutingModel
-package import RoutingSimulation
 
 /// Applies the entries of a recording one after the other, and holds the network after the last one.
 package struct RecordingReplay: Sendable {

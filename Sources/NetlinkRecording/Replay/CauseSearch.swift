@@ -2,7 +2,6 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// Finds the events that change answers: after each event, the queries are evaluated that have read what it touches.
 ///

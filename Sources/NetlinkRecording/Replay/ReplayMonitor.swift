@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
-internal import NetlinkRoute
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// The monitor over a recording, on a clock that follows the recorded times.
 struct ReplayMonitor<Value: Sendable> {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// When a recorder dumps again, because a router may prolong a route.
 ///

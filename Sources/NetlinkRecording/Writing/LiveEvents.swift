@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import NetlinkReachability
-internal import NetlinkRoute
 package import RoutingModel
-internal import RoutingSimulation
 internal import SystemSupport
 
 /// The events of the calling thread's network namespace as they come, each with who asked for it, and which of them

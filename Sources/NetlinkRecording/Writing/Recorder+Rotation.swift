@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkRoute
+internal import NetlinkReachability
 package import RoutingModel
 package import SystemSupport
 

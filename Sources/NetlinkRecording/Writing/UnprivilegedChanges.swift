@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
 internal import RoutingModel
 
 /// Selects what a recorder writes of the changes that need no privilege.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkPlanning
-import NetlinkRecording
+internal import NetlinkRecording
 
 /// The output of `netflags assert`: the lines that do not hold, or a JSON object for each.
 struct AssertFormat {

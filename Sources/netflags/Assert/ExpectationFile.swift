@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkPlanning
 import NetlinkReachability
-import NetlinkRecording
+internal import NetlinkRecording
 
 /// A file of expectations, one a line.
 struct ExpectationFile {

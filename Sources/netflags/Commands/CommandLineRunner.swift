@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import CCommandLine
-import NetlinkPlanning
 import NetlinkRecording
 import SystemSupport
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import NetlinkPlanning
 import NetlinkReachability
+import NetlinkRecording
 
 /// The root of the commands.
 ///

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Glibc
-import NetlinkPlanning
 import NetlinkRecording
 import RoutingModel
 import SystemSupport

@@ -2,9 +2,8 @@
 
 import ArgumentParser
 import Glibc
-internal import NetlinkPlanning
 import NetlinkReachability
-import NetlinkRecording
+internal import NetlinkRecording
 
 /// `netflags watch`.
 struct Watch: TargetListCommand {

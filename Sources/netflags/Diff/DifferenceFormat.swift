@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
-import RoutingSimulation
 
 /// The output of `netflags diff`: a few lines or a JSON object a target.
 struct DifferenceFormat {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkPlanning
 import NetlinkReachability
-import NetlinkRecording
+internal import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import SystemSupport
 
 /// The answers that two states of a network give about a target, and why they differ.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkPlanning
 import NetlinkRecording
 
 /// Parses the values of options; each error says what to give instead.

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Glibc
-import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 import SystemSupport

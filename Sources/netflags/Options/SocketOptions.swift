@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-internal import NetlinkPlanning
 import NetlinkReachability
-import NetlinkRecording
+internal import NetlinkRecording
 
 /// The options that describe the socket of a program.
 struct SocketOptions: ParsableArguments {

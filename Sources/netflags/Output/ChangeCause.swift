@@ -3,7 +3,6 @@
 import NetlinkReachability
 import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 
 /// An event that changed the answer of a target, or a statement about the recording.
 struct ChangeCause: Hashable {

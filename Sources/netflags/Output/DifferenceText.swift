@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkPlanning
 import NetlinkReachability
+internal import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 
 /// The words for links, addresses, routes and rules, and for what becomes of them, near those of `ip`.
 struct DifferenceText {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-internal import NetlinkPlanning
-import NetlinkRecording
+internal import NetlinkRecording
 
 /// The exit status of a command, from best to worst.
 enum ExitStatus: Int32 {

@@ -2,7 +2,6 @@
 
 import NetlinkReachability
 import NetlinkRecording
-import NetlinkRoute
 import SystemSupport
 
 /// The lines of `netflags sockets`, as a table or as JSON.

@@ -3,7 +3,6 @@
 import Dispatch
 import Glibc
 import NetlinkReachability
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 

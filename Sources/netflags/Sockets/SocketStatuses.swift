@@ -2,7 +2,6 @@
 
 import Glibc
 import NetlinkReachability
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 

@@ -2,7 +2,6 @@
 
 import Dispatch
 import NetlinkReachability
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 

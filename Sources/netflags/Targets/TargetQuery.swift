@@ -2,9 +2,8 @@
 
 import ArgumentParser
 import Glibc
-internal import NetlinkPlanning
 import NetlinkReachability
-import NetlinkRecording
+internal import NetlinkRecording
 import SystemSupport
 
 /// The parsed command line of `check`, `watch` and `wait`.

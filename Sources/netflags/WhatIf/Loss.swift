@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkPlanning
 import NetlinkReachability
-import NetlinkRecording
+internal import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 
 /// The loss of one thing that the path to a target uses, and what it would do.
 struct Loss {

@@ -3,7 +3,6 @@
 import Fakes
 import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 import Testing

@@ -4,7 +4,7 @@
 // network, and prints its callbacks. Only live tests start it.
 
 import LinuxSystemConfiguration
-import NetlinkRoute
+import NetlinkReachability
 import SystemSupport
 
 /// What callbacks were called with, by name.

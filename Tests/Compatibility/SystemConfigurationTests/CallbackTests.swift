@@ -4,7 +4,6 @@ import Dispatch
 import Fakes
 import LinuxSystemConfiguration
 import NetlinkReachability
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 import Testing

@@ -3,7 +3,7 @@
 import Dispatch
 import Fakes
 import LinuxSystemConfiguration
-import NetlinkRoute
+import NetlinkReachability
 import RoutingModel
 import SystemSupport
 import Testing

@@ -3,7 +3,7 @@
 import Fakes
 import Foundation
 import LinuxSystemConfiguration
-import NetlinkRoute
+import NetlinkReachability
 import Testing
 
 struct ErrorTests {

@@ -2,7 +2,7 @@
 
 import Fakes
 import LinuxSystemConfiguration
-import NetlinkRoute
+import NetlinkReachability
 import RoutingModel
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import NetlinkRoute
+internal import NetlinkReachability
 internal import RoutingModel
 internal import SystemSupport
 

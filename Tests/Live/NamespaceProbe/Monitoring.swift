@@ -4,7 +4,6 @@ internal import Dispatch
 internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkReachabilityTestKit
-internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 

@@ -3,7 +3,6 @@
 internal import Dispatch
 internal import NetlinkReachability
 internal import NetlinkReachabilityTestKit
-internal import NetlinkRoute
 internal import RoutingModel
 internal import SystemSupport
 

@@ -3,7 +3,6 @@
 internal import Dispatch
 internal import Glibc
 internal import NetlinkReachability
-internal import NetlinkRoute
 internal import SystemSupport
 internal import TestSupport
 

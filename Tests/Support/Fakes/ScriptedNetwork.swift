@@ -2,8 +2,8 @@
 
 package import NetlinkReachability
 package import NetlinkReachabilityTestKit
+package import NetlinkRecording
 package import RoutingModel
-package import RoutingSimulation
 internal import SystemSupport
 
 /// A host whose tables, notifications, names and time a test controls one by one.

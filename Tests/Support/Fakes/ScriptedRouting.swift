@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import NetlinkRecording
 package import RoutingModel
-package import RoutingSimulation
 internal import SystemSupport
 
 /// A routing source that answers from a script, then from a snapshot, and records the queries.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import NetlinkRecording
 package import RoutingModel
-package import RoutingSimulation
 
 /// A host with `lo` (1), `eth0` (2) and `eth1` (3), all up, the rules that every host starts with, and known
 /// neighbours.

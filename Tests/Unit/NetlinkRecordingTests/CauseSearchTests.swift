@@ -4,7 +4,6 @@ import AddressLiterals
 import Fakes
 import NetlinkReachability
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 @testable import NetlinkRecording

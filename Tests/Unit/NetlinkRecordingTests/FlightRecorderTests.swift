@@ -4,7 +4,6 @@ import Glibc
 import NamespaceTraits
 import NetlinkReachabilityTestKit
 import RoutingModel
-import RoutingSimulation
 import SystemSupport
 import TestSupport
 import Testing

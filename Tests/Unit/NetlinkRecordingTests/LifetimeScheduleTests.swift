@@ -2,8 +2,8 @@
 
 import Testing
 
+@testable import NetlinkReachability
 @testable import NetlinkRecording
-@testable import NetlinkRoute
 
 struct LifetimeScheduleTests {
     private static let start = ContinuousClock.now

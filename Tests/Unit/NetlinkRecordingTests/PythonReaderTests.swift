@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-internal import NetlinkRoute
+internal import NetlinkReachability
 import RoutingModel
 import TestSupport
 import Testing

@@ -2,10 +2,9 @@
 
 import AddressLiterals
 import NamespaceTraits
+import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRoute
 import RoutingModel
-import RoutingSimulation
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@
 
 import CNetlinkShim
 import Glibc
-internal import NetlinkRoute
+internal import NetlinkReachability
 import RoutingModel
 import Testing
 

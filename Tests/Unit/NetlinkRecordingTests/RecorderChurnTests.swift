@@ -2,7 +2,7 @@
 
 import Glibc
 import NamespaceTraits
-internal import NetlinkRoute
+internal import NetlinkReachability
 import RoutingModel
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
 import RoutingModel
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-internal import NetlinkRoute
+internal import NetlinkReachability
 import Testing
 
 @testable import NetlinkRecording

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-internal import NetlinkRoute
+internal import NetlinkReachability
 import RoutingModel
-import RoutingSimulation
 import TestSupport
 import Testing
 

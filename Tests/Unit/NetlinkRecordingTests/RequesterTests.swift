@@ -3,10 +3,9 @@
 import CNetlinkShim
 import Foundation
 import NamespaceTraits
+import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRoute
 import RoutingModel
-import RoutingSimulation
 import SystemSupport
 import TestSupport
 import Testing

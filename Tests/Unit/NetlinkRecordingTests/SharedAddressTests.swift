@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NamespaceTraits
+import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRoute
 import RoutingModel
-import RoutingSimulation
 import TestSupport
 import Testing
 

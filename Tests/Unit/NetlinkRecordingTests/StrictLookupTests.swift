@@ -2,7 +2,7 @@
 
 import AddressLiterals
 import NamespaceTraits
-import NetlinkRoute
+import NetlinkReachability
 import RoutingModel
 import SystemSupport
 import TestSupport

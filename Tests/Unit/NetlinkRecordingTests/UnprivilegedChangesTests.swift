@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RoutingModel
-import RoutingSimulation
 import Testing
 
+@testable import NetlinkReachability
 @testable import NetlinkRecording
-@testable import NetlinkRoute
 
 /// What a recorder writes of neighbours and of what routers announce.
 struct UnprivilegedChangesTests {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkRoute
+import NetlinkReachability
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 
 /// What two snapshots of one moment do not agree on, a line each.
 ///

@@ -2,9 +2,7 @@
 
 import Foundation
 import NetlinkRecording
-import NetlinkRoute
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

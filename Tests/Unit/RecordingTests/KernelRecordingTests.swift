@@ -2,9 +2,7 @@
 
 import Fakes
 internal import NetlinkRecording
-import NetlinkRoute
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

@@ -3,8 +3,8 @@
 import AddressLiterals
 import Fakes
 import NetlinkReachabilityTestKit
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

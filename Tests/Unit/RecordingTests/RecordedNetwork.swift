@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import NetlinkRoute
+import NetlinkReachability
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import SystemSupport
 import Testing
 

@@ -2,8 +2,8 @@
 
 import Fakes
 import NetlinkReachability
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// The default path of each recorded moment, from the dumps alone, against the kernel's own answers.

@@ -3,7 +3,7 @@
 import Fakes
 import Foundation
 import NetlinkReachability
-import RoutingSimulation
+import NetlinkRecording
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@
 
 import AddressLiterals
 import NetlinkReachability
-internal import NetlinkRoute
 import Testing
 
 @testable import NetlinkRecording

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 @testable import NetlinkRecording

@@ -2,7 +2,6 @@
 
 import Foundation
 import NetlinkReachability
-internal import NetlinkRoute
 
 @testable import NetlinkRecording
 

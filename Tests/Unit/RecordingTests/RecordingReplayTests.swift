@@ -3,7 +3,6 @@
 import Foundation
 import NetlinkReachability
 import RoutingModel
-import RoutingSimulation
 import TestSupport
 import Testing
 

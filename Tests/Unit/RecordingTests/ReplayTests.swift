@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkRoute
+import NetlinkReachability
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// The first dump of each scenario with the notifications after it, compared with the later dumps.

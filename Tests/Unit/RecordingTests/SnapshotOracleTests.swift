@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkReachability
 import NetlinkRecording
-import NetlinkRoute
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// Every answer that a real kernel gave, against the answer worked out from its dumps.

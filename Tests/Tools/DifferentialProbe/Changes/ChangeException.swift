@@ -2,9 +2,7 @@
 
 internal import NetlinkReachability
 internal import NetlinkRecording
-internal import NetlinkRoute
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// Where a prediction leaves an answer open, because the kernel decides by something that no dump holds.
 ///

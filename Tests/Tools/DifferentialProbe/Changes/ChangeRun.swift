@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkPlanning
 internal import NetlinkReachability
 internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 internal import TestSupport
 
 /// Predicts random changes of random networks, makes them, and compares.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkPlanning
 internal import NetlinkReachability
 internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 internal import TestSupport
 
 /// Changes the interfaces of a network at random, and asks about it after each change.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 internal import TestSupport
 
 /// Network after network, until enough was asked.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkRoute
+internal import NetlinkReachability
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// The part of an answer that the kernel and a snapshot must agree on.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 internal import TestSupport
 
 /// Draws queries whose answers are likely to go wrong: at the edges of the prefixes that a snapshot has.

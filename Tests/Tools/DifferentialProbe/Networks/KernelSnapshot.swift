@@ -3,7 +3,6 @@
 internal import Glibc
 internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 extension NetworkSnapshot {
     /// The number of dumps after which a changing network is an error.

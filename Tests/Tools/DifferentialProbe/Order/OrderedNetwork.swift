@@ -4,7 +4,6 @@ internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// A random network with a policy and sets of addresses.
 final class OrderedNetwork {

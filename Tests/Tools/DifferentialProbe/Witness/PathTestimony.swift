@@ -2,7 +2,6 @@
 
 internal import Glibc
 internal import NetlinkReachability
-internal import NetlinkRoute
 internal import RoutingModel
 internal import TestSupport
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NetlinkRecording
 internal import RoutingModel
-internal import RoutingSimulation
 internal import TestSupport
 
 /// Draws targets and bindings, each kind of binding about equally often.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CNetlinkShim
+internal import NetlinkReachability
 internal import NetlinkRecording
-internal import NetlinkRoute
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// libFuzzer's entry point: reads the input as a recording, parses every message, and checks invariants.
 ///

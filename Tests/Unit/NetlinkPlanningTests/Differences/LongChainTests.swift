@@ -7,8 +7,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import NetlinkPlanning
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 /// Very many routes of one prefix, with every placement, against a plain list of them.
 struct LongChainTests {

@@ -5,8 +5,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import NetlinkPlanning
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 struct NetworkComparisonTests {
     /// A host with two ways out, and what the kernel makes for its addresses.

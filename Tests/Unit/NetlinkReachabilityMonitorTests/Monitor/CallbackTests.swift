@@ -4,9 +4,8 @@ import AddressLiterals
 import Dispatch
 import Fakes
 import NetlinkReachabilityTestKit
-import NetlinkRoute
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import SystemSupport
 import Testing
 

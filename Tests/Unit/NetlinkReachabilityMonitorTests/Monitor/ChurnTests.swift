@@ -3,7 +3,6 @@
 import Dispatch
 import Fakes
 import Glibc
-import NetlinkRoute
 import RoutingModel
 import Synchronization
 import SystemSupport

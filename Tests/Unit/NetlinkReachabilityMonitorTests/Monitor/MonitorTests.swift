@@ -4,7 +4,6 @@ import AddressLiterals
 import Dispatch
 import Fakes
 import NetlinkReachabilityTestKit
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 import Testing

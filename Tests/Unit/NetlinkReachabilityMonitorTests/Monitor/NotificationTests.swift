@@ -5,7 +5,7 @@ import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// Lays messages out as the kernel does: host byte order, everything on 4 bytes.
 private struct MessageBytes {

@@ -3,9 +3,8 @@
 import Dispatch
 import Fakes
 import NetlinkReachabilityTestKit
-import NetlinkRoute
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import SystemSupport
 import Testing
 

@@ -2,7 +2,6 @@
 
 import Dispatch
 import NetlinkReachability
-import NetlinkRoute
 import SystemSupport
 
 /// Keeps what a handler was called with.

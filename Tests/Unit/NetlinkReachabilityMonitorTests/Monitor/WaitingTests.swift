@@ -2,7 +2,6 @@
 
 import Fakes
 import NetlinkReachabilityTestKit
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 import Testing

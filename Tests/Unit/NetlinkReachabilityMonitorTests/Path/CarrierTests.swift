@@ -4,8 +4,8 @@ import AddressLiterals
 import Fakes
 import Foundation
 import NetlinkReachabilityTestKit
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import SystemSupport
 import Testing
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+internal import NetlinkRecording
 import RoutingModel
-internal import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

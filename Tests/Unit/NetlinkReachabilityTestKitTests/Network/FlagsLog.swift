@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
-import NetlinkRoute
 import SystemSupport
 
 /// The flags that a handler received, in order.

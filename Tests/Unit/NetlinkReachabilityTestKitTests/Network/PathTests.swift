@@ -3,7 +3,6 @@
 import Dispatch
 import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRoute
 import SystemSupport
 import Testing
 

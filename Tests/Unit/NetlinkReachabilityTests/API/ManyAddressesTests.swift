@@ -4,8 +4,8 @@ import AddressLiterals
 import Fakes
 import NetlinkReachability
 import NetlinkReachabilityTestKit
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import TestSupport
 import Testing
 

@@ -5,8 +5,8 @@ import Fakes
 import Glibc
 import NetlinkReachability
 import NetlinkReachabilityTestKit
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// Where a socket gets another answer than a plain query.

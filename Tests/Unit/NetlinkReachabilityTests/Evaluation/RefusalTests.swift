@@ -3,8 +3,8 @@
 import AddressLiterals
 import Fakes
 import NetlinkReachability
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// What refuses a packet, as a table: rules and routes, and the reason.

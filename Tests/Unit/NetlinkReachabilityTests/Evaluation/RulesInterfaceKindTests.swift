@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

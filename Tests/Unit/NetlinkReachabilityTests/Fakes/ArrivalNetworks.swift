@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 @testable import NetlinkReachability

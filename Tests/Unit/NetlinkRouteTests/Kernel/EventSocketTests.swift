@@ -4,7 +4,7 @@ import Glibc
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 struct EventSocketTests {
     /// Whether this process may write to another netlink port, which takes CAP_NET_ADMIN.

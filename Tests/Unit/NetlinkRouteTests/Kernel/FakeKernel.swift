@@ -3,7 +3,7 @@
 import CNetlinkShim
 import Glibc
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// A kernel whose answers a test writes, message by message.
 final class FakeKernel {

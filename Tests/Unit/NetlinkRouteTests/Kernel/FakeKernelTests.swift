@@ -7,7 +7,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// What a socket does with the kernel's datagrams: late, lost, foreign, cut, out of order.
 struct FakeKernelTests {

@@ -7,7 +7,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// A host with routes in table 100, which only rules lead to.
 private let hostScript = """

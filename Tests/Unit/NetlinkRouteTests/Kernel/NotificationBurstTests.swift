@@ -6,7 +6,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// More notifications than a connection reads at once: it read until none was left, which need not happen.
 @Suite(.needsNetwork)

@@ -7,7 +7,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 @Suite(.needsNetwork)
 struct ProbeSocketTests {

@@ -5,7 +5,7 @@ import Glibc
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// The live kernel, without any privilege: loopback is everywhere.
 struct QuerySocketTests {

@@ -2,7 +2,7 @@
 
 import Glibc
 import NamespaceTraits
-import NetlinkRoute
+import NetlinkReachability
 import RoutingModel
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@
 
 import CNetlinkShim
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// What the shim reads out of one datagram of a dump.
 struct DatagramReading {

@@ -5,7 +5,7 @@ import Glibc
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// The destination of a route message, and what is malformed in one.
 struct DestinationMessageTests {

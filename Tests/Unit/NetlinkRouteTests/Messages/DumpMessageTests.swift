@@ -4,7 +4,7 @@ import CNetlinkShim
 import Glibc
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// What ends a dump, also that of nl80211, whose errors and interruptions were once ignored.
 struct DumpMessageTests {

@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// RTA_ENCAP of each kind, whole and cut.
 struct EncapsulationAttributeTests {

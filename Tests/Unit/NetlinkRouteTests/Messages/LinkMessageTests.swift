@@ -5,7 +5,7 @@ import Glibc
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 struct LinkMessageTests {
     /// The name, kind and ARPHRD number of each recorded interface, as `ip -d link` shows them.

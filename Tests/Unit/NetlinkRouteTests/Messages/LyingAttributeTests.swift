@@ -5,7 +5,7 @@ import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// Attributes with false lengths, at every level.
 struct LyingAttributeTests {

@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// Where a message ends in a datagram, and in the bytes of a recording.
 struct MessageBoundsTests {

@@ -4,7 +4,7 @@ import CNetlinkShim
 import Glibc
 import RoutingModel
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// A netlink message that a test builds, with false lengths if it wants them.
 struct MessageBytes {

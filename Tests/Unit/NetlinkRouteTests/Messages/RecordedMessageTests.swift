@@ -2,7 +2,7 @@
 
 import CNetlinkShim
 import Glibc
-import NetlinkRoute
+import NetlinkReachability
 import RoutingModel
 import TestSupport
 import Testing

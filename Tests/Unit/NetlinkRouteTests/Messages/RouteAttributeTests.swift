@@ -3,11 +3,10 @@
 import AddressLiterals
 import CNetlinkShim
 import Foundation
-import NetlinkReachability
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// The attributes of a route, from the bytes of a message to what every output shows.
 struct RouteAttributeTests {

@@ -7,7 +7,7 @@ import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// Routes, addresses, nexthops and neighbours out of recordings, against what `ip` printed beside them.
 struct RouteMessageTests {

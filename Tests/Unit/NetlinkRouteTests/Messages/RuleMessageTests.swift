@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 struct RuleMessageTests {
     private func rule(_ fixture: String, _ priority: UInt32, _ family: IPAddress.Family = .v4) -> Rule? {

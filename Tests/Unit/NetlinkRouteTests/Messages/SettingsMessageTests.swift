@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkRoute
+import NetlinkReachability
 import RoutingModel
 import Testing
 

@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// Sockets that sock_diag lists.
 struct SocketMessageTests {

@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// IFLA_LINKINFO of tunnels, against what `ip -d link` showed when they were recorded.
 struct TunnelEndsTests {

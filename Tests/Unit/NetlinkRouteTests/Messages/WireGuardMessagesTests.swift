@@ -4,7 +4,7 @@ import AddressLiterals
 import RoutingModel
 import Testing
 
-@testable import NetlinkRoute
+@testable import NetlinkReachability
 
 /// The dump of WG_CMD_GET_DEVICE, built by the numbers of `linux/wireguard.h`.
 struct WireGuardMessagesTests {

@@ -5,7 +5,7 @@ import Glibc
 import RoutingModel
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 struct HostStateTests {
     /// A host with eth0 and eth1, and an address of each family on each.

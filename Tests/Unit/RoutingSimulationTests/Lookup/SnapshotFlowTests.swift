@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// Which packets a rule or a route selects by protocol, ports, type of service and user.

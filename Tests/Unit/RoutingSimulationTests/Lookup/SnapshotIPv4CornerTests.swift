@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// What the kernel does to an IPv4 query before and after it looks into tables.

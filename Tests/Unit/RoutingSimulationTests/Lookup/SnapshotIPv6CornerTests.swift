@@ -2,8 +2,8 @@
 
 import AddressLiterals
 import Fakes
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// What the kernel does to an IPv6 query that surprises.

@@ -2,8 +2,8 @@
 
 import AddressLiterals
 import Fakes
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// Corners of the lookup that no recording holds.

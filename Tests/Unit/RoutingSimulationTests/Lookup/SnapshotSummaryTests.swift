@@ -5,7 +5,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 /// The fast path of a snapshot against the full lookup, in random networks.
 struct SnapshotSummaryTests {

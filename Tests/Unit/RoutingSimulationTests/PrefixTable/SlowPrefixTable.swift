@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 
 /// What a slow table can be keyed by: an integer in host order.
 protocol PrefixKey: Hashable, Sendable {

@@ -4,7 +4,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 /// The addresses of a host, held to a plain list that looks at each of them.
 struct AddressBookTests {

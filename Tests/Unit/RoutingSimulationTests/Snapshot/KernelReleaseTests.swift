@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 struct KernelReleaseTests {
     @Test(arguments: [

@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 struct RouteAttributePoolTests {
     private let one = Route(destination: .allV4, nexthops: [Nexthop(interfaceIndex: 2)])

@@ -4,7 +4,7 @@ import AddressLiterals
 import RoutingModel
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 struct RouteAttributesTests {
     @Test func `the destination and the lifetime are not attributes`() throws {

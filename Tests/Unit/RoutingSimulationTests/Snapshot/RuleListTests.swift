@@ -4,7 +4,7 @@ import RoutingModel
 import TestSupport
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 
 /// The rules of a family, held to a plain list that looks at each of them.
 struct RuleListTests {

@@ -2,8 +2,8 @@
 
 import AddressLiterals
 import Fakes
+import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import Testing
 
 /// What settings of interfaces do to routes without a carrier; each was tried on a kernel.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
-import RoutingSimulation
 import Testing
 
 @testable import RoutingModel

@@ -3,7 +3,6 @@
 import Glibc
 import NamespaceTraits
 import NetlinkReachability
-import NetlinkRoute
 import RoutingModel
 import SystemSupport
 import TestNamespaces

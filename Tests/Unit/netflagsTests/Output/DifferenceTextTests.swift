@@ -3,7 +3,7 @@
 import RoutingModel
 import Testing
 
-@testable import NetlinkPlanning
+@testable import NetlinkRecording
 @testable import netflags
 
 /// The sentences about what differs between two states.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import NetlinkPlanning
 import NetlinkReachability
 import NetlinkRecording
 import RoutingModel
-import RoutingSimulation
 import TestSupport
 import Testing
 

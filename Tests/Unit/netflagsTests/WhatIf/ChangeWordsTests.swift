@@ -5,7 +5,7 @@ import NamespaceTraits
 import TestNamespaces
 import Testing
 
-@testable import RoutingSimulation
+@testable import NetlinkRecording
 @testable import netflags
 
 /// The words of changes against ip(8), which takes and refuses the same.

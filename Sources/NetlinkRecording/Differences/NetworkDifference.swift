@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
-internal import RoutingSimulation
 
 /// One thing in which two states of a network differ.
 package enum NetworkDifference: Hashable, Sendable {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
-internal import RoutingSimulation
 
 /// What the answers to some queries read of a state.
 struct QueryReading {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
-package import RoutingSimulation
 
 extension NetworkSnapshot {
     /// Lists everything in which a newer state of the same network differs.

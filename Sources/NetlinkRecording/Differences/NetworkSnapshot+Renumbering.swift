@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import RoutingModel
-package import RoutingSimulation
 
 extension NetworkSnapshot {
     /// The same network with the interface indexes of another one, where interfaces have the same names.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
-package import RoutingSimulation
 
 /// Two states of a network, what differs between them, and which differences explain a changed answer.
 ///

@@ -2,9 +2,7 @@
 
 internal import Glibc
 public import NetlinkReachability
-public import NetlinkRecording
 internal import RoutingModel
-package import RoutingSimulation
 internal import SystemSupport
 
 /// A network at one moment; changes are tried on it without being made.
