@@ -222,31 +222,6 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "RoutingSimulationTests",
-            dependencies: ["AddressLiterals", "Fakes", "NetlinkRecording", "RoutingModel", "TestSupport"],
-            path: "Tests/Unit/RoutingSimulationTests",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "NetlinkPlanningTests",
-            dependencies: [
-                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
-                "NetlinkRecording", "RoutingModel", "TestSupport",
-            ],
-            path: "Tests/Unit/NetlinkPlanningTests",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "NetlinkRouteTests",
-            dependencies: [
-                "AddressLiterals", "CNetlinkShim", "NamespaceTraits", "NetlinkReachability",
-                "NetlinkReachabilityTestKit", "RoutingModel", "SystemSupport", "TestSupport",
-            ],
-            path: "Tests/Unit/NetlinkRouteTests",
-            exclude: ["Messages/Fixtures"],
-            swiftSettings: strict
-        ),
-        .testTarget(
             name: "NetlinkRecordingTests",
             dependencies: [
                 "AddressLiterals", "CNetlinkShim", "Fakes", "NamespaceTraits", "NetlinkReachability",
@@ -261,10 +236,12 @@ let package = Package(
         .testTarget(
             name: "NetlinkReachabilityTests",
             dependencies: [
-                "AddressLiterals", "Fakes", "NetlinkReachability", "NetlinkReachabilityTestKit",
-                "NetlinkRecording", "RoutingModel", "SystemSupport", "TestSupport",
+                "AddressLiterals", "CNetlinkShim", "Fakes", "NamespaceTraits", "NetlinkReachability",
+                "NetlinkReachabilityTestKit", "NetlinkRecording", "RoutingModel", "SystemSupport",
+                "TestSupport",
             ],
             path: "Tests/Unit/NetlinkReachabilityTests",
+            exclude: ["Messages/Fixtures"],
             swiftSettings: strict
         ),
         .testTarget(
