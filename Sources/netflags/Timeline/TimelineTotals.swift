@@ -10,20 +10,22 @@ typealias TimelineTotals = CursorFile<TimelineTotal>
 /// A span counts for good once it has ended, as it is a row of a ledger then: so no counter goes back where the oldest
 /// file of a recording is deleted. The one that goes on is counted anew by each reading, as the time after the last
 /// entry is not recorded where the recorder is killed or stalls. In a file these are the words of a
-/// ``TimelinePosition``, then the ``Sums`` of the spans that have ended, and the three counters as they were printed.
+/// ``TimelinePosition``, then the ``Sums`` of the spans that have ended, and the four counters as they were printed.
 struct TimelineTotal: CursorLine {
     /// The sums of spans.
     ///
-    /// In a file these are the microseconds in which packets could not leave, those that are not recorded, the number
-    /// of losses, whether one goes on (0 or 1), and the begin of the last one and the end of the last one that has
-    /// ended, in microseconds since 1970 or `-`.
+    /// In a file these are the microseconds in which packets could not leave, those that are not recorded, those in
+    /// which the answer is known, the number of losses, whether one goes on (0 or 1), and the begin of the last one and
+    /// the end of the last one that has ended, in microseconds since 1970 or `-`.
     struct Sums: Hashable {
-        static let wordCount = 6
+        static let wordCount = 7
 
         /// The time in which packets could not leave, in microseconds.
         fileprivate(set) var unreachable: Int64 = 0
         /// The time that is not recorded, in microseconds.
         fileprivate(set) var unrecorded: Int64 = 0
+        /// The time in which it is known whether packets could leave, in microseconds.
+        fileprivate(set) var recorded: Int64 = 0
         /// How often packets could not leave any more; a loss that is not recorded for a time counts again.
         fileprivate(set) var losses: Int64 = 0
         private var isLost = false
@@ -34,11 +36,12 @@ struct TimelineTotal: CursorLine {
 
         fileprivate init?(_ numbers: some Sequence<Int64?>) {
             let numbers = Array(numbers)
-            guard let unreachable = numbers[0], let unrecorded = numbers[1], let losses = numbers[2] else {
-                return nil
-            }
-            (self.unreachable, self.unrecorded, self.losses) = (unreachable, unrecorded, losses)
-            (isLost, lossStart, lossEnd) = (numbers[3] == 1, numbers[4], numbers[5])
+            guard let unreachable = numbers[0], let unrecorded = numbers[1], let recorded = numbers[2],
+                let losses = numbers[3]
+            else { return nil }
+            (self.unreachable, self.unrecorded) = (unreachable, unrecorded)
+            (self.recorded, self.losses) = (recorded, losses)
+            (isLost, lossStart, lossEnd) = (numbers[4] == 1, numbers[5], numbers[6])
         }
 
         fileprivate var words: [String] {
@@ -47,11 +50,12 @@ struct TimelineTotal: CursorLine {
         }
 
         /// What never decreases.
-        var counters: [Int64] { [unreachable, unrecorded, losses] }
+        var counters: [Int64] { [unreachable, unrecorded, recorded, losses] }
 
         fileprivate mutating func add(_ interval: Timeline.Interval) {
             let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
             if interval.state == .unrecorded { unrecorded += end - start }
+            if interval.isReachable != nil { recorded += end - start }
             let isLoss = interval.isReachable == false
             if isLoss { unreachable += end - start }
             if isLoss, !isLost { (losses, lossStart) = (losses + 1, start) }
@@ -63,12 +67,13 @@ struct TimelineTotal: CursorLine {
         fileprivate mutating func raise(to counters: [Int64]) {
             unreachable = max(unreachable, counters[0])
             unrecorded = max(unrecorded, counters[1])
-            losses = max(losses, counters[2])
+            recorded = max(recorded, counters[2])
+            losses = max(losses, counters[3])
         }
     }
 
-    static var head: String { "netflags-timeline-totals 2" }
-    static var wordCount: Int { TimelinePosition.wordCount + Sums.wordCount + 3 }
+    static var head: String { "netflags-timeline-totals 3" }
+    static var wordCount: Int { TimelinePosition.wordCount + Sums.wordCount + 4 }
 
     /// The end of the last span that counts for good; `nil` before the first.
     private var position: TimelinePosition?
@@ -85,7 +90,7 @@ struct TimelineTotal: CursorLine {
         let numbers = words.dropFirst(TimelinePosition.wordCount).map { Int64($0) }
         let printed = numbers.dropFirst(Sums.wordCount).compactMap(\.self)
         guard let position = TimelinePosition(words: Array(words.prefix(TimelinePosition.wordCount))),
-            let ended = Sums(numbers.prefix(Sums.wordCount)), printed.count == 3,
+            let ended = Sums(numbers.prefix(Sums.wordCount)), printed.count == 4,
             numbers.allSatisfy({ ($0 ?? 0).magnitude < 1 << 60 })
         else { return nil }
         (self.position, self.ended, sums) = (position, ended, ended)
@@ -129,6 +134,10 @@ extension TimelineTotals {
             metrics.add(
                 "netflags_unreachable_seconds_total", "The recorded time in which packets could not leave.",
                 labels, MetricsText.seconds(total.unreachable), .counter)
+            metrics.add(
+                "netflags_recorded_seconds_total",
+                "The recorded time in which it is known whether packets could leave.", labels,
+                MetricsText.seconds(total.recorded), .counter)
             metrics.add(
                 "netflags_losses_total", "How often packets could not leave any more.", labels,
                 "\(total.losses)", .counter)

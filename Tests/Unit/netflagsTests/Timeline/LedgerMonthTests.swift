@@ -59,6 +59,7 @@ struct LedgerMonthTests {
         #expect((totals.unreachable - lost.reduce(0) { $0 + $1.microseconds }).magnitude <= edges)
         #expect(
             totals.unreachable == rows.filter { $0.isReachable == false }.reduce(0) { $0 + $1.microseconds })
+        #expect(totals.recorded == rows.filter { $0.isReachable != nil }.reduce(0) { $0 + $1.microseconds })
         // How long the host was off is another time after its clock was set.
         if spans.allSatisfy(\.isMeasured) {
             let unknown = spans.filter { $0.state == .unrecorded }.reduce(0) { $0 + $1.microseconds }

@@ -51,6 +51,12 @@ struct TimelineMetricsTests {
         #expect(rows.count == 3)
         #expect(Self.value("netflags_losses_total", text) == 3)
         #expect(abs((Self.value("netflags_unreachable_seconds_total", text) ?? 0) - seconds) < 0.000_01)
+        let timeline = try Night.timeline()
+        let whole = timeline.lanes[1].intervals.map {
+            $0.end.microsecondsSince1970 - $0.start.microsecondsSince1970
+        }
+        let recorded = try #require(Self.value("netflags_recorded_seconds_total", text))
+        #expect(abs(recorded - Double(whole.reduce(0, +)) / 1_000_000) < 0.000_01)
         #expect(Self.value("netflags_recording_gap_seconds_total", text) == 0)
         #expect(Self.value("netflags_recording_active", text) == 0)
         let start = try #require(Self.value("netflags_last_loss_start_timestamp_seconds", text))
