@@ -8,7 +8,7 @@ struct WhatIfPageTests {
     @Test func `each command of the page prints what the page says`() throws {
         let page = try Night.document("what-if.md")
         let blocks = page.split(separator: "```\n").filter { $0.hasPrefix("$ ") }
-        #expect(blocks.count == 8)
+        #expect(blocks.count == 7)
         let folder = Night.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             .joined(separator: "/")
         let programs = NetflagsProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
