@@ -258,7 +258,7 @@ extension Known {
             case .prohibit: return .prohibit
             case .lookup(let number):
                 let table = rule.isL3MDev ? vrfTable ?? number : number == 0 ? Route.mainTable : number
-                let query = KnownHost.TableQuery(table: table, address: packet.destination)
+                let query = TableQuery(table: table, address: packet.destination)
                 let route = try host.routes.get(query).filter { route in
                     (route.tos == 0 || route.tos == packet.query.comparedTypeOfService)
                         && (route.nexthops.isEmpty || !route.nexthops.allSatisfy { $0.flags.contains(.dead) })

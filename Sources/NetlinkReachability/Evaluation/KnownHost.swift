@@ -5,13 +5,22 @@ internal import RoutingModel
 /// Facts of one kind, by what they are about; a failure is remembered as a fact is.
 ///
 /// There are few of a kind, so a search is as fast as a table.
-struct KnownFacts<Key: Equatable, Value> {
+final class KnownFacts<Key: Equatable, Value> {
+    typealias Fact = Result<Value, ReachabilityError>
+
+    /// What the facts are, in words that a key follows.
+    private let words: String
+    private let answers: (NetworkFacts, [Key]) -> [Fact]
     /// The results, `nil` for what is missing.
-    private var facts: [(key: Key, result: Result<Value, ReachabilityError>?)] = []
+    private var facts: [(key: Key, result: Fact?)] = []
     private var isMissing = false
 
+    fileprivate init(_ words: String, _ answers: @escaping (NetworkFacts, [Key]) -> [Fact]) {
+        (self.words, self.answers) = (words, answers)
+    }
+
     /// A fact; `nil` if it is missing, which is noted.
-    mutating func find(_ key: Key) -> Result<Value, ReachabilityError>? {
+    func find(_ key: Key) -> Fact? {
         if let known = facts.first(where: { $0.key == key }) { return known.result }
         facts.append((key, nil))
         isMissing = true
@@ -19,44 +28,21 @@ struct KnownFacts<Key: Equatable, Value> {
     }
 
     /// A fact.
-    mutating func get(_ key: Key) throws(Interruption) -> Value {
+    func get(_ key: Key) throws(Interruption) -> Value {
         switch find(key) {
         case .success(let value): return value
         case .failure(let error): throw .failed(error)
         case nil: throw .missing
         }
     }
-
-    /// Asks for all that is missing, one after the other; returns whether that was anything.
-    mutating func ask(_ body: (Key) throws(ReachabilityError) -> Value) -> Bool {
-        askTogether { keys in
-            keys.map { key in Result { () throws(ReachabilityError) in try body(key) } }
-        }
-    }
-
-    /// Asks for all that is missing at once; returns whether that was anything.
-    mutating func askTogether(_ body: ([Key]) -> [Result<Value, ReachabilityError>]) -> Bool {
-        guard isMissing else { return false }
-        isMissing = false
-        let places = facts.indices.filter { facts[$0].result == nil }
-        for (place, result) in zip(places, body(places.map { facts[$0].key })) {
-            facts[place].result = result
-        }
-        return true
-    }
-
-    /// What is missing, in words.
-    func missing(_ words: String) -> [String] {
-        facts.filter { $0.result == nil }.map { $0.key is Whole ? words : "\(words) \($0.key)" }
-    }
 }
 
 extension KnownFacts where Key == Whole {
     /// See ``find(_:)``.
-    mutating func find() -> Result<Value, ReachabilityError>? { find(.host) }
+    func find() -> Fact? { find(.host) }
 
     /// See ``get(_:)``.
-    mutating func get() throws(Interruption) -> Value { try get(.host) }
+    func get() throws(Interruption) -> Value { try get(.host) }
 }
 
 /// The key of a fact that there is once.
@@ -64,139 +50,113 @@ enum Whole {
     case host
 }
 
-/// What a batch knows about the host besides routes and interfaces.
-///
-/// Few batches need any of it.
-final class KnownHost {
-    /// The addresses of the host.
-    var addresses = KnownFacts<Whole, [InterfaceAddress]>()
-    /// The interfaces of the host.
-    var links = KnownFacts<Whole, [Link]>()
-    /// The policy rules of both families.
-    var rules = KnownFacts<Whole, [Rule]>()
-    /// The routes that send nothing, by an address that they have.
-    var refusingRoutes = KnownFacts<IPAddress, [Route]>()
-    /// The user of a query without one; `nil` where it is not known.
-    var askingUser = KnownFacts<Whole, UInt32?>()
-    /// The addresses to which a table has a route of their own.
-    var hostRoutes = KnownFacts<UInt32, [IPAddress]>()
-    /// The remote addresses of connected sockets; none where they are not known.
-    var connectedPeers = KnownFacts<Whole, [IPAddress]>()
-    /// The name servers; `nil` if none are known.
-    var nameservers = KnownFacts<Whole, [IPAddress]?>()
-    /// What shows whether anything has answered; `nil` where it is not known.
-    var answers = KnownFacts<Whole, AnswerReading?>()
-    /// The hardware addresses of neighbours; `nil` where none are known.
-    var hardwareAddresses = KnownFacts<Whole, [Neighbour.Key: [UInt8]]?>()
-    /// The names of wireless networks, by the index of the interface.
-    var ssids = KnownFacts<UInt32, [UInt8]?>()
-    /// The indices of interfaces, by their names; `nil` where there is none.
-    var indices = KnownFacts<String, UInt32?>()
-    /// The ends that the forwarding table of a tunnel has.
-    var forwardingEnds = KnownFacts<UInt32, Set<TunnelEnds>>()
-    /// The peers of WireGuard interfaces; `nil` where they are not shown.
-    var wireGuardPeers = KnownFacts<UInt32, WireGuardPeers?>()
-    /// The source addresses that a socket without one can get.
-    var sources = KnownFacts<SourceQuery, [IPAddress]>()
-    /// How the kernel chooses one of several nexthops; `nil` where that is not known.
-    var multipathHashPolicies = KnownFacts<IPAddress.Family, MultipathHashPolicy?>()
-    /// What connect(2) gives a socket; `nil` where no socket can show it.
-    var connections = KnownFacts<RouteQuery, ConnectOutcome?>()
-    /// The settings that decide about packets that arrive on an interface; `nil` for one that does not exist.
-    var inputSettings = KnownFacts<UInt32, InputSettings?>()
-    /// The IPv4 routes over an address in a table.
-    var routes = KnownFacts<TableQuery, [Route]>()
-    /// What names resolve to.
-    var names = KnownFacts<NameQuery, ReachabilityTarget.Resolution>()
-    /// The policy of the host that orders addresses.
-    var addressPolicy = KnownFacts<Whole, AddressPolicy>()
-
-    /// What decides which source addresses a socket can get: the packet, and the answer without a source.
-    struct SourceQuery: Equatable, CustomStringConvertible {
-        let packet: RouteQuery
-        let answer: RouteAnswer
-
-        var description: String { "\(packet.destination)" }
-    }
-
-    /// An address, and the table in which it is looked up.
-    struct TableQuery: Equatable, CustomStringConvertible {
-        let table: UInt32
-        let address: IPAddress
-
-        var description: String { "\(address) in table \(table)" }
-    }
-
+/// Facts of one kind, to ask for those that are missing.
+private protocol AskedFacts {
     /// What is missing, in words.
-    var missing: [String] {
-        [
-            addresses.missing("addresses"), links.missing("interfaces"), rules.missing("rules"),
-            hostRoutes.missing("host routes in table"), refusingRoutes.missing("refusing routes for"),
-            askingUser.missing("user"),
-            connectedPeers.missing("peers of sockets"), nameservers.missing("name servers"),
-            answers.missing("answers"), hardwareAddresses.missing("neighbours"),
-            ssids.missing("SSID of interface"),
-            indices.missing("index of"), forwardingEnds.missing("forwarding table of interface"),
-            wireGuardPeers.missing("WireGuard peers of interface"), sources.missing("sources for"),
-            multipathHashPolicies.missing("hash of nexthops of"), connections.missing("connect(2) of"),
-            names.missing("addresses of"), addressPolicy.missing("policy of addresses"),
-            connections.missing("connect(2) of"), names.missing("addresses of"),
-            inputSettings.missing("settings of interface"), routes.missing("routes over"),
-        ].flatMap(\.self)
-    }
+    var missing: [String] { get }
 
     /// Asks for all that is missing; returns whether that was anything.
-    func ask(_ facts: NetworkFacts) -> Bool {
-        let routing = facts.routing
-        var isAsked = false
-        func note(_ wasMissing: Bool) { if wasMissing { isAsked = true } }
-        note(addresses.ask { (_) throws(ReachabilityError) in try routing.addresses() })
-        note(links.ask { (_) throws(ReachabilityError) in try routing.links() })
-        note(rules.ask { (_) throws(ReachabilityError) in try routing.rules() })
-        note(
-            hostRoutes.ask { (table) throws(ReachabilityError) in try routing.hostRoutes(inTable: table) })
-        note(
-            refusingRoutes.ask { (destination) throws(ReachabilityError) in
-                try routing.refusingRoutes(for: destination)
-            })
-        note(askingUser.ask { _ in routing.askingUser })
-        note(connectedPeers.ask { _ in routing.connectedPeers() })
-        note(nameservers.ask { _ in facts.nameservers() })
-        note(
-            answers.ask { (_) throws(ReachabilityError) in
-                let (time, timeAsleep) = (facts.clock.now, facts.clock.timeAsleep)
-                return try routing.answerRecord().map {
-                    AnswerReading(record: $0, time: time, timeAsleep: timeAsleep)
+    func ask(_ facts: NetworkFacts) -> Bool
+}
+
+extension KnownFacts: AskedFacts {
+    var missing: [String] {
+        facts.filter { $0.result == nil }.map { $0.key is Whole ? words : "\(words) \($0.key)" }
+    }
+
+    func ask(_ source: NetworkFacts) -> Bool {
+        guard isMissing else { return false }
+        isMissing = false
+        let places = facts.indices.filter { facts[$0].result == nil }
+        for (place, result) in zip(places, answers(source, places.map { facts[$0].key })) {
+            facts[place].result = result
+        }
+        return true
+    }
+}
+
+/// What a batch knows about the host besides routes and interfaces.
+///
+/// Few batches need any of it. A kind of facts is made when it is first read.
+final class KnownHost {
+    /// See ``HostQuery``, for these and those that follow.
+    lazy var addresses = facts("addresses", HostQuery.addresses)
+    lazy var links = facts("interfaces", HostQuery.links)
+    lazy var rules = facts("rules", HostQuery.rules)
+    lazy var refusingRoutes = facts("refusing routes for", HostQuery.refusingRoutes)
+    lazy var askingUser = facts("user", HostQuery.askingUser)
+    lazy var hostRoutes = facts("host routes in table", HostQuery.hostRoutes)
+    lazy var connectedPeers = facts("peers of sockets", HostQuery.connectedPeers)
+    lazy var hardwareAddresses = facts("neighbours", HostQuery.hardwareAddresses)
+    lazy var ssids = facts("SSID of interface", HostQuery.ssid)
+    lazy var indices = facts("index of", HostQuery.interfaceIndex)
+    lazy var forwardingEnds = facts("forwarding table of interface", HostQuery.forwardingEnds)
+    lazy var wireGuardPeers = facts("WireGuard peers of interface", HostQuery.wireGuardPeers)
+    lazy var sources = facts("sources for", HostQuery.sourceAddresses)
+    lazy var multipathHashPolicies = facts("hash of nexthops of", HostQuery.multipathHashPolicy)
+    lazy var connections = facts("connect(2) of", HostQuery.connect)
+    lazy var inputSettings = facts("settings of interface", HostQuery.inputSettings)
+    lazy var routes = facts("routes over", HostQuery.routes)
+    /// What names resolve to.
+    lazy var names = made(KnownFacts("addresses of") { $0.resolver.resolve($1) })
+    /// The name servers; `nil` if none are known.
+    lazy var nameservers = fact("name servers") { $0.nameservers() }
+    /// The policy of the host that orders addresses.
+    lazy var addressPolicy = fact("policy of addresses") { $0.addressPolicy() }
+    /// What shows whether anything has answered; `nil` where it is not known.
+    lazy var answers = fact("answers") { (facts) throws(ReachabilityError) in
+        let (time, timeAsleep) = (facts.clock.now, facts.clock.timeAsleep)
+        return try facts.routing.answer(
+            .answerRecord { $0.map { AnswerReading(record: $0, time: time, timeAsleep: timeAsleep) } })
+    }
+
+    /// The facts that were read.
+    private var read: [any AskedFacts] = []
+
+    /// What is missing, in words.
+    var missing: [String] { read.flatMap(\.missing) }
+
+    /// Asks for all that is missing; returns whether that was anything.
+    func ask(_ source: NetworkFacts) -> Bool {
+        read.reduce(false) { $1.ask(source) || $0 }
+    }
+
+    private func made<Key, Value>(_ facts: KnownFacts<Key, Value>) -> KnownFacts<Key, Value> {
+        read.append(facts)
+        return facts
+    }
+
+    /// Facts by what they are about.
+    private func facts<Key: Equatable, Value>(
+        _ words: String,
+        _ query: @escaping (Key, @escaping (Value) -> Value) -> HostQuery<Value>
+    ) -> KnownFacts<Key, Value> {
+        made(
+            KnownFacts(words) { source, keys in
+                keys.map { key in
+                    Result { () throws(ReachabilityError) in
+                        try source.routing.answer(query(key) { $0 })
+                    }
                 }
             })
-        note(hardwareAddresses.ask { (_) throws(ReachabilityError) in try routing.hardwareAddresses() })
-        note(ssids.ask { (index) throws(ReachabilityError) in try routing.ssid(ofInterface: index) })
-        note(indices.ask { (name) throws(ReachabilityError) in try routing.interfaceIndex(named: name) })
-        note(
-            forwardingEnds.ask { (index) throws(ReachabilityError) in
-                try routing.forwardingEnds(ofInterface: index)
+    }
+
+    /// A fact that there is once.
+    private func facts<Value>(
+        _ words: String,
+        _ query: @escaping (@escaping (Value) -> Value) -> HostQuery<Value>
+    ) -> KnownFacts<Whole, Value> {
+        fact(words) { (source) throws(ReachabilityError) in try source.routing.answer(query { $0 }) }
+    }
+
+    private func fact<Value>(
+        _ words: String,
+        _ answer: @escaping (NetworkFacts) throws(ReachabilityError) -> Value
+    ) -> KnownFacts<Whole, Value> {
+        made(
+            KnownFacts(words) { source, _ in
+                [Result { () throws(ReachabilityError) in try answer(source) }]
             })
-        note(
-            wireGuardPeers.ask { (index) throws(ReachabilityError) in
-                try routing.wireGuardPeers(ofInterface: index)
-            })
-        note(
-            sources.ask { (query) throws(ReachabilityError) in
-                try routing.sourceAddresses(for: query.packet, after: query.answer)
-            })
-        note(multipathHashPolicies.ask { family in routing.multipathHashPolicy(family) })
-        note(
-            inputSettings.ask { (index) throws(ReachabilityError) in
-                try routing.inputSettings(ofInterface: index)
-            })
-        note(
-            routes.ask { (query) throws(ReachabilityError) in
-                try routing.routes(inTable: query.table, over: query.address)
-            })
-        note(connections.ask { (query) throws(ReachabilityError) in try routing.connect(query) })
-        note(names.askTogether(facts.resolver.resolve))
-        note(addressPolicy.ask { _ in facts.addressPolicy() })
-        return isAsked
     }
 }
 

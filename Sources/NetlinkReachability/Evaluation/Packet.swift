@@ -283,7 +283,7 @@ extension Packet {
         if !isOpen, let source = answer.source {
             sources = source.isUnspecified ? [] : [source]
         } else {
-            sources = try known.host.sources.get(KnownHost.SourceQuery(packet: query, answer: answer))
+            sources = try known.host.sources.get(SourceQuery(query, after: answer))
         }
         // An IPv6 socket whose first lookup is accepted keeps that route, and only needs an address to send from.
         if isIPv6, !answer.isRejected {

@@ -6,13 +6,8 @@ package import RoutingModel
 internal import SystemSupport
 
 extension KernelRouting {
-    /// Returns all interfaces of the namespace.
-    package func links() throws(ReachabilityError) -> [Link] {
-        try withSocket { (socket) throws(ReachabilityError) in try socket.links() }
-    }
-
     /// Returns the rules of both families; none of a family that the kernel lacks.
-    package func rules() throws(ReachabilityError) -> [Rule] {
+    func rules() throws(ReachabilityError) -> [Rule] {
         try withSocket { (socket) throws(ReachabilityError) in
             let rules = try socket.rules(family: .v4)
             do throws(ReachabilityError) {
@@ -24,7 +19,7 @@ extension KernelRouting {
     }
 
     /// Returns the routes of types that send nothing whose prefix has an address.
-    package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
+    func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
         var routes: [Route] = []
         for type in RouteType.refusing {
             routes += try self.routes(
@@ -35,7 +30,7 @@ extension KernelRouting {
     }
 
     /// Returns the addresses to which a table has a unicast route of their own that a program added.
-    package func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
+    func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
         var addresses: [IPAddress] = []
         for family in IPAddress.Family.allCases {
             addresses += try routes(
@@ -47,7 +42,7 @@ extension KernelRouting {
     }
 
     /// Returns the IPv4 routes of a table whose prefix covers an address.
-    package func routes(
+    func routes(
         inTable table: UInt32, over address: IPAddress
     ) throws(ReachabilityError) -> [Route] {
         try routes(.v4, "list the routes of a table", inTable: table) { $0.destination.contains(address) }
@@ -83,11 +78,8 @@ extension KernelRouting {
         }
     }
 
-    /// The real user of this process, which a query without a user is of.
-    package var askingUser: UInt32? { getuid() }
-
     /// Returns the ends that the forwarding table of a vxlan has.
-    package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
+    func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
         var body = ndmsg()
         body.ndm_family = UInt8(AF_BRIDGE)
         body.ndm_ifindex = Int32(bitPattern: index)
@@ -114,7 +106,7 @@ extension KernelRouting {
     /// Those of UDP come first: few sockets are connected by UDP, and most tunnels are.
     ///
     /// A kernel without inet_diag, or one that refuses the list, has none here.
-    package func connectedPeers() -> [IPAddress] {
+    func connectedPeers() -> [IPAddress] {
         guard isInNamespace else { return [] }
         let (udp, tcp) = (peers(IPPROTO_UDP), peers(IPPROTO_TCP))
         return udp.sorted() + tcp.subtracting(udp).sorted()
@@ -124,7 +116,7 @@ extension KernelRouting {
     ///
     /// The kernel shows them to a thread with CAP_NET_ADMIN, which it can get and lose. A device that was moved sends
     /// in the network namespace that it was made in: its peers count where its UDP socket is in this one.
-    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
+    func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
         guard isInNamespace else { return nil }
         do throws(ReachabilityError) {
             let interface = Request.Attribute(Int(WGDEVICE_A_IFINDEX.rawValue), index)
@@ -155,11 +147,6 @@ extension KernelRouting {
         return peers
     }
 
-    /// Returns every address of the namespace.
-    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        try addresses(ofInterface: 0)
-    }
-
     /// Returns the addresses of one interface, or of all.
     ///
     /// - Parameters:
@@ -168,7 +155,7 @@ extension KernelRouting {
     /// - Returns: The addresses in the kernel's order.
     /// - Throws: An error when the dump failed.
     package func addresses(
-        ofInterface index: UInt32,
+        ofInterface index: UInt32 = 0,
         family: IPAddress.Family? = nil
     ) throws(ReachabilityError) -> [InterfaceAddress] {
         try withSocket { (socket) throws(ReachabilityError) in
@@ -181,7 +168,7 @@ extension KernelRouting {
     /// Returns the settings that decide about packets that arrive on an interface.
     ///
     /// They are asked for each time: few changes of them are notified.
-    package func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
+    func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
         let found = try withSocket { (socket) throws(ReachabilityError) -> InputSettings? in
             guard let link = try socket.link(index: index) else { return nil }
             var all = RoutingSettings()
@@ -226,7 +213,7 @@ extension KernelRouting {
     /// Returns the hardware addresses of the neighbours that have one.
     ///
     /// - Throws: An error when the dump failed, or was interrupted each time (EAGAIN).
-    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
+    func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
         try withSocket { (socket) throws(ReachabilityError) in
             let request = Request(RTM_GETNEIGH, isDump: true, ndmsg())
             return try socket.list(request, "dump the kernel's neighbours", from: [:]) {
@@ -239,7 +226,7 @@ extension KernelRouting {
     /// Returns the TCP connections and the neighbours.
     ///
     /// `nil` in another namespace, and where the kernel has no inet_diag or a sandbox refuses it.
-    package func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
+    func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
         guard isInNamespace, let sockets = try? ConnectedSocket.connections() else { return nil }
         let neighbours = try withSocket { (socket) throws(ReachabilityError) in
             try socket.list(
@@ -250,12 +237,5 @@ extension KernelRouting {
             }
         }
         return AnswerRecord(sockets: sockets, neighbours: neighbours)
-    }
-
-    /// Returns the name of the wireless network that an interface uses, which nl80211 has without a privilege; `nil`
-    /// in another namespace.
-    package func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
-        guard isInNamespace else { return nil }
-        return try DeviceFacts.ssid(ofInterface: index)
     }
 }

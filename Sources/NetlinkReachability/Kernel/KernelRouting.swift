@@ -123,6 +123,39 @@ extension KernelRouting: RoutingSource {
         return facts
     }
 
+    package func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
+        switch query {
+        case .interface(let index, let detail, let give):
+            give(
+                try withConnection { (connection) throws(ReachabilityError) in
+                    try connection.facts(aboutInterface: index, detail: detail)
+                })
+        case .links(let give):
+            give(try withSocket { (socket) throws(ReachabilityError) in try socket.links() })
+        case .rules(let give): give(try rules())
+        case .forwardingEnds(let index, let give): give(try forwardingEnds(ofInterface: index))
+        case .wireGuardPeers(let index, let give): give(try wireGuardPeers(ofInterface: index))
+        case .hostRoutes(let table, let give): give(try hostRoutes(inTable: table))
+        case .connectedPeers(let give): give(connectedPeers())
+        case .multipathHashPolicy(let family, let give): give(multipathHashPolicy(family))
+        case .refusingRoutes(let destination, let give): give(try refusingRoutes(for: destination))
+        // A query without a user is that of the real user of this process.
+        case .askingUser(let give): give(getuid())
+        case .sourceAddresses(let query, let give): give(try sources(for: query.packet, after: query.answer))
+        case .addresses(let give): give(try addresses())
+        case .interfaceIndex(let name, let give):
+            give(
+                try withSocket { (socket) throws(ReachabilityError) in try socket.link(named: name) }?.index)
+        case .inputSettings(let index, let give): give(try inputSettings(ofInterface: index))
+        case .routes(let query, let give): give(try routes(inTable: query.table, over: query.address))
+        case .connect(let query, let give): give(connect(query))
+        case .answerRecord(let give): give(try answerRecord())
+        case .hardwareAddresses(let give): give(try hardwareAddresses())
+        // A thread in another namespace would ask that one.
+        case .ssid(let index, let give): give(isInNamespace ? try DeviceFacts.ssid(ofInterface: index) : nil)
+        }
+    }
+
     /// Looks up as a bound socket with a source address does, which RTM_GETROUTE cannot express.
     ///
     /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows
@@ -178,11 +211,11 @@ extension KernelRouting: RoutingSource {
 
     /// Asks the kernel, for a rejected query by connecting a socket, or selects among the addresses of this host
     /// where a socket cannot be given what the query says.
-    package func sourceAddresses(
+    private func sources(
         for query: RouteQuery,
         after answer: RouteAnswer
     ) throws(ReachabilityError) -> [IPAddress] {
-        if case .taken(let match) = answer { return try sourceAddresses(for: query, match) }
+        if case .taken(let match) = answer { return try sources(for: query, match) }
         guard query.destination.family == .v6 else { return [] }
         var outcome = routed(query)
         if outcome == nil { outcome = try routedAsUDP(query) }
@@ -198,7 +231,7 @@ extension KernelRouting: RoutingSource {
     }
 
     /// The source address that each nexthop gives to a packet.
-    private func sourceAddresses(
+    private func sources(
         for query: RouteQuery,
         _ match: RouteMatch
     ) throws(ReachabilityError) -> [IPAddress] {
@@ -251,19 +284,6 @@ extension KernelRouting: RoutingSource {
         var query = query
         query.ipProtocol = nil
         return routed(query)
-    }
-
-    package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
-        try withSocket { (socket) throws(ReachabilityError) in try socket.link(named: name) }?.index
-    }
-
-    package func facts(
-        aboutInterface index: UInt32,
-        detail: QueryDetail
-    ) throws(ReachabilityError) -> InterfaceFacts? {
-        try withConnection { (connection) throws(ReachabilityError) in
-            try connection.facts(aboutInterface: index, detail: detail)
-        }
     }
 }
 

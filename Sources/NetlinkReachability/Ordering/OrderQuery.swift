@@ -156,7 +156,7 @@ private struct Destination {
         _ known: inout Known
     ) throws(Interruption) -> [IPAddress] {
         guard let query = evaluation.query, let answer = evaluation.answer else { return [] }
-        return try known.host.sources.get(KnownHost.SourceQuery(packet: query, answer: answer))
+        return try known.host.sources.get(SourceQuery(query, after: answer))
     }
 }
 

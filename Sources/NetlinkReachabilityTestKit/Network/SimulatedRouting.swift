@@ -4,16 +4,15 @@ internal import NetlinkReachability
 internal import RoutingModel
 
 /// The routing source of a simulated network: answers each query from the current tables.
-struct SimulatedRouting: ForwardingSource {
+struct SimulatedRouting: RoutingSource {
     /// Returns the tables; throws when queries fail.
     let tables: @Sendable () throws(ReachabilityError) -> any RoutingSource
     /// Returns what shows whether anything answers.
     let answers: @Sendable () -> AnswerRecord?
 
-    func answerRecord() -> AnswerRecord? { answers() }
-
-    var base: any RoutingSource {
-        get throws(ReachabilityError) { try tables() }
+    func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
+        if case .answerRecord(let give) = query { return give(answers()) }
+        return try tables().answer(query)
     }
 
     func answer(

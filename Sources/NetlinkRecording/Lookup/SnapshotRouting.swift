@@ -47,16 +47,31 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
-    package func refusingRoutes(for destination: IPAddress) -> [Route] {
-        snapshot.routes(over: destination).filter { RouteType.refusing.contains($0.type) }
+    package func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
+        switch query {
+        case .interface(let index, let detail, let give):
+            give(try facts(about: snapshot.links[index], detail))
+        case .links(let give): give(Array(snapshot.links.values))
+        case .rules(let give): give(snapshot.rules)
+        case .addresses(let give): give(snapshot.addresses)
+        case .interfaceIndex(let name, let give):
+            give(snapshot.links.values.first { $0.isNamed(name) }?.index)
+        case .askingUser(let give): give(snapshot.askingUser)
+        case .inputSettings(let index, let give): give(snapshot.inputSettings(ofInterface: index))
+        case .routes(let query, let give):
+            give(Array(snapshot.chains(over: query.address, inTables: [query.table]).joined()))
+        case .refusingRoutes(let destination, let give):
+            give(snapshot.routes(over: destination).filter { RouteType.refusing.contains($0.type) })
+        case .hostRoutes(let table, let give):
+            give(
+                IPAddress.Family.allCases.flatMap { snapshot.routes(ofTable: table, $0) }
+                    .filter(\.isHostRoute).map(\.destination.address))
+        case .sourceAddresses(let query, let give): give(try sources(for: query.packet, after: query.answer))
+        case .forwardingEnds, .wireGuardPeers, .connectedPeers, .multipathHashPolicy, .connect,
+            .answerRecord, .hardwareAddresses, .ssid:
+            query.unknown
+        }
     }
-
-    package func hostRoutes(inTable table: UInt32) -> [IPAddress] {
-        IPAddress.Family.allCases.flatMap { snapshot.routes(ofTable: table, $0) }
-            .filter(\.isHostRoute).map(\.destination.address)
-    }
-
-    package var askingUser: UInt32? { snapshot.askingUser }
 
     /// The entry with the nexthops that a packet can take: several, where the kernel chooses one of them.
     ///
@@ -71,7 +86,7 @@ extension SnapshotRouting: RoutingSource {
         }
         let sources =
             if let source = query.source { [source] } else {
-                try sourceAddresses(for: query, after: answer)
+                try self.sources(for: query, after: answer)
             }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.filter { $0.interfaceIndex == query.outputInterface && !route.ignoresBinding }
@@ -146,7 +161,7 @@ extension SnapshotRouting: RoutingSource {
     }
 
     /// Selects among the recorded addresses, those of a VRF for its interfaces.
-    package func sourceAddresses(
+    private func sources(
         for query: RouteQuery,
         after answer: RouteAnswer
     ) throws(ReachabilityError) -> [IPAddress] {
@@ -226,33 +241,11 @@ extension SnapshotRouting: RoutingSource {
         return snapshot.addresses.filter { snapshot.vrf(ofInterface: $0.interfaceIndex)?.index == vrf }
     }
 
-    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        snapshot.addresses
-    }
-
-    package func facts(
-        aboutInterface index: UInt32,
-        detail: QueryDetail
-    ) throws(ReachabilityError) -> InterfaceFacts? {
-        guard let link = snapshot.links[index] else { return nil }
-        let isModem = cellularIndexes.contains(index)
+    private func facts(about link: Link?, _ detail: QueryDetail) throws(ReachabilityError) -> InterfaceFacts?
+    {
+        guard let link else { return nil }
+        let isModem = cellularIndexes.contains(link.index)
         return try gatherFacts(about: link, isCellularDevice: isModem, detail: detail)
-    }
-
-    package func links() throws(ReachabilityError) -> [Link] {
-        Array(snapshot.links.values)
-    }
-
-    package func rules() throws(ReachabilityError) -> [Rule] {
-        snapshot.rules
-    }
-
-    package func inputSettings(ofInterface index: UInt32) -> InputSettings? {
-        snapshot.inputSettings(ofInterface: index)
-    }
-
-    package func routes(inTable table: UInt32, over address: IPAddress) -> [Route] {
-        Array(snapshot.chains(over: address, inTables: [table]).joined())
     }
 }
 

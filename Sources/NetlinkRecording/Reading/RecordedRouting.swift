@@ -56,15 +56,7 @@ package struct RecordedRouting: Sendable {
     }
 }
 
-extension RecordedRouting: ForwardingSource {
-    /// The network, for queries about interfaces.
-    package var base: any RoutingSource {
-        get throws(ReachabilityError) {
-            try check(blocker ?? coverage.blockerForInterfaces)
-            return routing
-        }
-    }
-
+extension RecordedRouting: RoutingSource {
     package func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
         lookups.answer(from: first) { (query) throws(ReachabilityError) in
             try check(blocker(for: query.destination))
@@ -73,12 +65,14 @@ extension RecordedRouting: ForwardingSource {
         return []
     }
 
-    package func sourceAddresses(
-        for query: RouteQuery,
-        after answer: RouteAnswer
-    ) throws(ReachabilityError) -> [IPAddress] {
-        try check(blocker(for: query.destination))
-        return try routing.sourceAddresses(for: query, after: answer)
+    package func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
+        switch query {
+        case .sourceAddresses(let query, _): try check(blocker(for: query.packet.destination))
+        // No table has it.
+        case .askingUser, .connectedPeers, .multipathHashPolicy: break
+        default: try check(blocker ?? coverage.blockerForInterfaces)
+        }
+        return try routing.answer(query)
     }
 
     private func blocker(for destination: IPAddress) -> String? {

@@ -5,8 +5,6 @@
 /// `Known` asks through this protocol for what an evaluation lacks. Evaluations cannot ask, and cannot distinguish the
 /// sources.
 package protocol RoutingSource: Sendable {
-    // MARK: What every answer needs
-
     /// Answers queries about the routes of packets.
     ///
     /// - Parameters:
@@ -20,169 +18,186 @@ package protocol RoutingSource: Sendable {
         from first: Int
     ) throws(ReachabilityError) -> [InterfaceReading]
 
-    /// Returns the facts about an interface; `nil` when no interface has that index.
-    func facts(
-        aboutInterface index: UInt32,
-        detail: QueryDetail
-    ) throws(ReachabilityError) -> InterfaceFacts?
+    /// Answers a query about the host: `switch` over it, and call the function of the case with the answer.
+    func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer
+}
+
+/// A query about the host, for all but the routes of packets.
+///
+/// The last value of a case is the function that makes the result from the answer. So the compiler checks the type of
+/// each answer, and that a source has one for each case.
+package enum HostQuery<Answer> {
+    // MARK: What every answer needs
+
+    /// The facts about an interface; `nil` when no interface has that index.
+    case interface(UInt32, QueryDetail, (InterfaceFacts?) -> Answer)
 
     // MARK: What paths need
 
-    /// Lists every interface, in no particular order.
-    func links() throws(ReachabilityError) -> [Link]
+    /// Every interface, in no particular order.
+    case links(([Link]) -> Answer)
 
     // MARK: What the carriers of tunnels need
 
-    /// Lists the policy rules of both families, in the kernel's order.
-    func rules() throws(ReachabilityError) -> [Rule]
+    /// The policy rules of both families, in the kernel's order.
+    case rules(([Rule]) -> Answer)
 
-    /// Lists the ends that the forwarding table of a tunnel has, by remote address and interface; empty where it is not
-    /// known, and by default.
-    func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds>
+    /// The ends that the forwarding table of a tunnel has, by remote address and interface; empty where it is not
+    /// known.
+    case forwardingEnds(interface: UInt32, (Set<TunnelEnds>) -> Answer)
 
-    /// Lists the peers of a WireGuard interface; `nil` where they are not shown, and by default.
-    func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers?
+    /// The peers of a WireGuard interface; `nil` where they are not shown.
+    case wireGuardPeers(interface: UInt32, (WireGuardPeers?) -> Answer)
 
-    /// Lists the addresses to which a table has a unicast route of their own that a program added; empty where they are
-    /// not known, and by default.
-    func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress]
+    /// The addresses to which a table has a unicast route of their own that a program added; empty where they are not
+    /// known.
+    case hostRoutes(table: UInt32, ([IPAddress]) -> Answer)
 
-    /// Lists the remote addresses of the connected sockets of the host, each once, those of UDP first; empty where they
-    /// are not known, and by default.
-    func connectedPeers() -> [IPAddress]
+    /// The remote addresses of the connected sockets of the host, each once, those of UDP first; empty where they are
+    /// not known.
+    case connectedPeers(([IPAddress]) -> Answer)
 
     // MARK: What routes with several nexthops need
 
-    /// Returns how the kernel chooses one of several nexthops; `nil` where that is not known, and by default.
-    func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy?
+    /// How the kernel chooses one of several nexthops; `nil` where that is not known.
+    case multipathHashPolicy(IPAddress.Family, (MultipathHashPolicy?) -> Answer)
 
     // MARK: What the reason of a refusal needs
 
-    /// Lists the routes of types that send nothing, and those of type throw, whose prefix has an address; empty where
-    /// they are not known, and by default.
-    func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route]
+    /// The routes of types that send nothing, and those of type throw, whose prefix has an address; empty where they
+    /// are not known.
+    case refusingRoutes(over: IPAddress, ([Route]) -> Answer)
 
-    /// The user of a query without one; `nil` where it is not known, and by default.
-    var askingUser: UInt32? { get }
+    /// The user of a route query without one; `nil` where it is not known.
+    case askingUser((UInt32?) -> Answer)
 
     // MARK: What sockets with an address or an interface need
 
-    /// Returns the source addresses that a socket without one can get for a query.
+    /// The source addresses that a socket without one can get.
     ///
-    /// Several are returned where it is unknown which one the kernel selects, none where it selects none.
-    ///
-    /// - Parameters:
-    ///   - query: The query, without a source.
-    ///   - answer: The answer without a source. A rejection leaves the outgoing interface open.
-    /// - Returns: The addresses.
-    /// - Throws: An error when the kernel gives no answer.
-    func sourceAddresses(
-        for query: RouteQuery,
-        after answer: RouteAnswer
-    ) throws(ReachabilityError) -> [IPAddress]
+    /// There are several where it is unknown which one the kernel selects, and none where it selects none.
+    case sourceAddresses(SourceQuery, ([IPAddress]) -> Answer)
 
-    /// Lists every address of this host.
-    func addresses() throws(ReachabilityError) -> [InterfaceAddress]
+    /// Every address of this host.
+    case addresses(([InterfaceAddress]) -> Answer)
 
-    /// Finds the index of an interface by its name or an alternative name; `nil` when there is none.
-    ///
-    /// By default the list of interfaces is searched.
-    func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32?
+    /// The index of the interface with a name or an alternative name; `nil` when there is none.
+    case interfaceIndex(name: String, (UInt32?) -> Answer)
 
     // MARK: What packets that arrive need
 
-    /// Returns the settings that decide about packets that arrive on an interface; `nil` when no interface has that
-    /// index, and by default.
-    func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings?
+    /// The settings that decide about packets that arrive on an interface; `nil` when no interface has that index.
+    case inputSettings(interface: UInt32, (InputSettings?) -> Answer)
 
-    /// Lists the IPv4 routes of a table whose prefix covers an address, in no promised order; empty by default.
-    func routes(
-        inTable table: UInt32, over address: IPAddress
-    ) throws(ReachabilityError) -> [Route]
+    /// The IPv4 routes of a table whose prefix covers an address, in no promised order; empty where they are not known.
+    case routes(TableQuery, ([Route]) -> Answer)
 
     // MARK: What reports add
 
-    /// Returns what connect(2) gives a socket of the running kernel; `nil` where no socket can show it, and by default.
+    /// What connect(2) gives a socket of the running kernel; `nil` where no socket can show it.
     ///
     /// No flags depend on it, but whether a socket can have a source address that is none of the host's.
-    func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome?
+    case connect(RouteQuery, (ConnectOutcome?) -> Answer)
 
     // MARK: What evidence needs
 
-    /// Returns what shows whether anything has answered; `nil` where it is not known, and by default.
-    func answerRecord() throws(ReachabilityError) -> AnswerRecord?
+    /// What shows whether anything has answered; `nil` where it is not known.
+    case answerRecord((AnswerRecord?) -> Answer)
 
     // MARK: What identifies a network
 
-    /// Returns the hardware addresses of neighbours; `nil` where none are known, and by default.
-    func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]?
+    /// The hardware addresses of neighbours; `nil` where none are known.
+    case hardwareAddresses(([Neighbour.Key: [UInt8]]?) -> Answer)
 
-    /// Returns the name of the wireless network of an interface; `nil` without one, and by default.
-    func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]?
+    /// The name of the wireless network of an interface; `nil` without one.
+    case ssid(interface: UInt32, ([UInt8]?) -> Answer)
+}
+
+/// What decides which source addresses a socket can get.
+package struct SourceQuery: Equatable, Sendable, CustomStringConvertible {
+    /// The packet, without a source.
+    package let packet: RouteQuery
+    /// The answer without a source; a rejection leaves the outgoing interface open.
+    package let answer: RouteAnswer
+
+    /// Asks for the source addresses of a packet.
+    package init(_ packet: RouteQuery, after answer: RouteAnswer) {
+        (self.packet, self.answer) = (packet, answer)
+    }
+
+    package var description: String { "\(packet.destination)" }
+}
+
+/// An address, and the table in which it is looked up.
+package struct TableQuery: Equatable, Sendable, CustomStringConvertible {
+    /// The table.
+    package let table: UInt32
+    /// The address.
+    package let address: IPAddress
+
+    /// Asks for the routes over an address.
+    package init(table: UInt32, address: IPAddress) {
+        (self.table, self.address) = (table, address)
+    }
+
+    package var description: String { "\(address) in table \(table)" }
+}
+
+extension HostQuery {
+    /// The answer of a source that does not know it.
+    package var unknown: Answer {
+        switch self {
+        case .interface(_, _, let give): give(nil)
+        case .links(let give): give([])
+        case .rules(let give): give([])
+        case .forwardingEnds(_, let give): give([])
+        case .wireGuardPeers(_, let give): give(nil)
+        case .hostRoutes(_, let give), .connectedPeers(let give), .sourceAddresses(_, let give): give([])
+        case .multipathHashPolicy(_, let give): give(nil)
+        case .refusingRoutes(_, let give), .routes(_, let give): give([])
+        case .askingUser(let give), .interfaceIndex(_, let give): give(nil)
+        case .addresses(let give): give([])
+        case .inputSettings(_, let give): give(nil)
+        case .connect(_, let give): give(nil)
+        case .answerRecord(let give): give(nil)
+        case .hardwareAddresses(let give): give(nil)
+        case .ssid(_, let give): give(nil)
+        }
+    }
 }
 
 extension RoutingSource {
-    package func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
-        []
-    }
-
-    package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
-        []
-    }
-
-    package var askingUser: UInt32? { nil }
-
-    package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
-        nil
-    }
-
-    package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
-        []
-    }
-
-    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
-        nil
-    }
-
-    package func connectedPeers() -> [IPAddress] {
-        []
-    }
-
-    package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
-        nil
-    }
-
-    package func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
-        nil
-    }
-
-    package func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
-        nil
-    }
-
-    package func routes(
-        inTable table: UInt32, over address: IPAddress
-    ) throws(ReachabilityError) -> [Route] {
-        []
-    }
-
-    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
-        nil
-    }
-
-    package func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
-        nil
-    }
-
-    package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
-        try links().first { $0.isNamed(name) }?.index
-    }
-
     /// Answers one query.
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         var lookups = [RouteLookup(query)]
         _ = try answer(&lookups, from: 0)
         return try lookups[0].result.get()
+    }
+
+    /// Returns the facts about an interface; `nil` when no interface has that index.
+    package func facts(
+        aboutInterface index: UInt32,
+        detail: QueryDetail
+    ) throws(ReachabilityError) -> InterfaceFacts? {
+        try answer(.interface(index, detail) { $0 })
+    }
+
+    /// Lists every interface, in no particular order.
+    package func links() throws(ReachabilityError) -> [Link] {
+        try answer(.links { $0 })
+    }
+
+    /// Finds the index of an interface by its name or an alternative name; `nil` when there is none.
+    package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
+        try answer(.interfaceIndex(name: name) { $0 })
+    }
+
+    /// Returns the source addresses that a socket without one can get.
+    package func sourceAddresses(
+        for query: RouteQuery,
+        after answer: RouteAnswer
+    ) throws(ReachabilityError) -> [IPAddress] {
+        try self.answer(.sourceAddresses(SourceQuery(query, after: answer)) { $0 })
     }
 }
 
@@ -195,95 +210,5 @@ extension [RouteLookup] {
         for index in indices[first...] {
             self[index].result = Result { () throws(ReachabilityError) in try body(self[index].query) }
         }
-    }
-}
-
-/// A source that passes on the queries that it does not answer itself.
-package protocol ForwardingSource: RoutingSource {
-    /// The source that answers them.
-    var base: any RoutingSource { get throws(ReachabilityError) }
-}
-
-extension ForwardingSource {
-    package func facts(
-        aboutInterface index: UInt32,
-        detail: QueryDetail
-    ) throws(ReachabilityError) -> InterfaceFacts? {
-        try base.facts(aboutInterface: index, detail: detail)
-    }
-
-    package func links() throws(ReachabilityError) -> [Link] {
-        try base.links()
-    }
-
-    package func rules() throws(ReachabilityError) -> [Rule] {
-        try base.rules()
-    }
-
-    package func forwardingEnds(ofInterface index: UInt32) throws(ReachabilityError) -> Set<TunnelEnds> {
-        try base.forwardingEnds(ofInterface: index)
-    }
-
-    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
-        try base.wireGuardPeers(ofInterface: index)
-    }
-
-    package func connectedPeers() -> [IPAddress] {
-        (try? base.connectedPeers()) ?? []
-    }
-
-    package func hostRoutes(inTable table: UInt32) throws(ReachabilityError) -> [IPAddress] {
-        try base.hostRoutes(inTable: table)
-    }
-
-    package func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
-        try base.refusingRoutes(for: destination)
-    }
-
-    package var askingUser: UInt32? { (try? base)?.askingUser }
-
-    package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
-        (try? base)?.multipathHashPolicy(family)
-    }
-
-    package func sourceAddresses(
-        for query: RouteQuery,
-        after answer: RouteAnswer
-    ) throws(ReachabilityError) -> [IPAddress] {
-        try base.sourceAddresses(for: query, after: answer)
-    }
-
-    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        try base.addresses()
-    }
-
-    package func connect(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
-        try base.connect(query)
-    }
-
-    package func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
-        try base.inputSettings(ofInterface: index)
-    }
-
-    package func routes(
-        inTable table: UInt32, over address: IPAddress
-    ) throws(ReachabilityError) -> [Route] {
-        try base.routes(inTable: table, over: address)
-    }
-
-    package func interfaceIndex(named name: String) throws(ReachabilityError) -> UInt32? {
-        try base.interfaceIndex(named: name)
-    }
-
-    package func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
-        try base.answerRecord()
-    }
-
-    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
-        try base.hardwareAddresses()
-    }
-
-    package func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
-        try base.ssid(ofInterface: index)
     }
 }

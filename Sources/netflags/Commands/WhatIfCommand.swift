@@ -237,7 +237,7 @@ struct WhatIf: NetflagsCommand {
 extension RecordedRouting {
     /// Throws where the recording has no interfaces at its instant: a change would be refused for another reason.
     fileprivate func checkIsKnown() throws(ReachabilityError) {
-        _ = try base
+        _ = try links()
     }
 }
 

@@ -259,8 +259,8 @@ extension ReachabilityOptions {
 }
 
 /// Forwards lookups and collects them.
-private final class QueryLog: ForwardingSource {
-    let base: any RoutingSource
+private final class QueryLog: RoutingSource {
+    private let base: any RoutingSource
     private let log = Locked<Set<RouteQuery>>([])
 
     init(_ base: any RoutingSource) {
@@ -288,6 +288,10 @@ private final class QueryLog: ForwardingSource {
             }
         }
         return try base.answer(&lookups, from: first)
+    }
+
+    func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
+        try base.answer(query)
     }
 }
 

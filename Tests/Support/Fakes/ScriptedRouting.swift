@@ -176,65 +176,34 @@ package final class ScriptedRouting: RoutingSource {
         }
     }
 
-    package func sourceAddresses(
-        for query: RouteQuery,
-        after answer: RouteAnswer
-    ) throws(ReachabilityError) -> [IPAddress] {
-        try state.withLock { (state) throws(ReachabilityError) in
-            state.sourceQueries.append(query)
-            return try state.tables?.sourceAddresses(for: query, after: answer) ?? state.script.sources
+    package func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
+        let (script, tables) = try state.withLock { (state) throws(ReachabilityError) in
+            try state.note(query)
+            return (state.script, state.tables)
         }
-    }
-
-    package func connect(_ query: RouteQuery) -> ConnectOutcome? {
-        state.withLock { state in
-            state.connectQueries.append(query)
-            return state.script.connections[query.destination]
+        switch query {
+        case .interface(let index, let detail, let give):
+            return give(
+                try state.withLock { (state) throws(ReachabilityError) in
+                    try state.facts(aboutInterface: index, detail: detail)
+                })
+        case .connect(let query, let give): return give(script.connections[query.destination])
+        case .connectedPeers(let give): return give(script.connectedPeers)
+        case .hardwareAddresses(let give): return give(script.hardwareAddresses)
+        case .wireGuardPeers(let index, let give):
+            if let error = script.peersError { throw error }
+            return give(script.wireGuardPeers[index])
+        case .rules: if let error = script.rulesError { throw error }
+        case .links(let give) where tables == nil: return give(script.interfaces.map(\.link))
+        case .interfaceIndex(let name, let give) where tables == nil:
+            return give(script.interfaces.first { $0.link.isNamed(name) }?.index)
+        case .addresses(let give) where tables == nil: return give(script.addresses)
+        case .sourceAddresses(_, let give) where tables == nil: return give(script.sources)
+        // The tables of a script seldom have the routes of its own addresses, which every arriving packet would need.
+        case .inputSettings: return query.unknown
+        default: break
         }
-    }
-
-    package func addresses() throws(ReachabilityError) -> [InterfaceAddress] {
-        try state.withLock { (state) throws(ReachabilityError) in
-            try state.tables?.addresses() ?? state.script.addresses
-        }
-    }
-
-    package func facts(
-        aboutInterface index: UInt32,
-        detail: QueryDetail
-    ) throws(ReachabilityError) -> InterfaceFacts? {
-        try state.withLock { (state) throws(ReachabilityError) in
-            try state.facts(aboutInterface: index, detail: detail)
-        }
-    }
-
-    package func rules() throws(ReachabilityError) -> [Rule] {
-        try state.withLock { (state) throws(ReachabilityError) in
-            if let error = state.script.rulesError { throw error }
-            return try state.tables?.rules() ?? []
-        }
-    }
-
-    package func wireGuardPeers(ofInterface index: UInt32) throws(ReachabilityError) -> WireGuardPeers? {
-        try state.withLock { (state) throws(ReachabilityError) in
-            if let error = state.script.peersError { throw error }
-            return state.script.wireGuardPeers[index]
-        }
-    }
-
-    package func connectedPeers() -> [IPAddress] {
-        state.withLock { $0.script.connectedPeers }
-    }
-
-    package func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
-        state.withLock { $0.script.hardwareAddresses }
-    }
-
-    package func links() throws(ReachabilityError) -> [Link] {
-        try state.withLock { (state) throws(ReachabilityError) in
-            try state.count()
-            return try state.tables?.links() ?? state.script.interfaces.map(\.link)
-        }
+        return try tables?.answer(query) ?? query.unknown
     }
 }
 
@@ -242,6 +211,16 @@ extension ScriptedRouting.State {
     fileprivate mutating func count() throws(ReachabilityError) {
         queryCount += 1
         if let error { throw error }
+    }
+
+    /// Notes a query about the host, and fails if those are to fail that are counted.
+    fileprivate mutating func note<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) {
+        switch query {
+        case .sourceAddresses(let query, _): sourceQueries.append(query.packet)
+        case .connect(let query, _): connectQueries.append(query)
+        case .links, .interfaceIndex: try count()
+        default: break
+        }
     }
 
     /// Answers a query, and notes it without what is asked about the packet.

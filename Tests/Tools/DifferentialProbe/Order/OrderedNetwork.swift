@@ -24,7 +24,7 @@ final class OrderedNetwork {
         _ = try NetworkSnapshot.settled()
         source = try .currentNamespace()
         recorded = NetworkSource(routing: try RecordedRouting.live(), resolver: SystemResolver.shared)
-        addresses = try source.facts.routing.addresses()
+        addresses = try source.facts.routing.answer(.addresses { $0 })
         links = try source.facts.routing.links().reduce(into: [:]) { $0[$1.index] = $1 }
     }
 

@@ -45,15 +45,11 @@ private final class BatchRecorder: RoutingSource {
         return .taken(match)
     }
 
-    func facts(aboutInterface index: UInt32, detail: QueryDetail) -> InterfaceFacts? {
+    func answer<Answer>(_ query: HostQuery<Answer>) -> Answer {
+        guard case .interface(_, _, let give) = query else { return query.unknown }
         interfaces.withLock { $0 += 1 }
-        return Self.interface
+        return give(Self.interface)
     }
-
-    func links() -> [Link] { [] }
-    func rules() -> [Rule] { [] }
-    func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { [] }
-    func addresses() -> [InterfaceAddress] { [] }
 }
 
 /// How queries share batches.

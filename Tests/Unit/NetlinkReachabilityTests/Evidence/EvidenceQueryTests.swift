@@ -80,24 +80,23 @@ struct EvidenceQueryTests {
             }
         }
         // Packets that select a nexthop have no words of their own.
-        #expect(words == ["addresses, answers, route to 198.51.100.7", "interface 2", "", "answered"])
+        #expect(words == ["answers, addresses, route to 198.51.100.7", "interface 2", "", "answered"])
     }
 
     // MARK: When it is read
 
     /// A source that counts how often it is asked.
-    private struct Counting: ForwardingSource {
+    private struct Counting: RoutingSource {
         let answers: ScriptedAnswers
         let count = Locked(0)
-        var base: any RoutingSource { answers }
 
-        func answer(
-            _ lookups: inout [RouteLookup], from first: Int
-        ) throws(ReachabilityError) -> [InterfaceReading] { answers.answer(&lookups, from: first) }
+        func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
+            answers.answer(&lookups, from: first)
+        }
 
-        func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
-            count.withLock { $0 += 1 }
-            return answers.record
+        func answer<Answer>(_ query: HostQuery<Answer>) -> Answer {
+            if case .answerRecord = query { count.withLock { $0 += 1 } }
+            return answers.answer(query)
         }
     }
 

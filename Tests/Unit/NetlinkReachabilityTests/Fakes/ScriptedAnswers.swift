@@ -48,22 +48,24 @@ struct ScriptedAnswers: RoutingSource {
         return []
     }
 
-    func facts(aboutInterface index: UInt32, detail: QueryDetail) -> InterfaceFacts? {
-        interfaces.first { $0.index == index }.map { InterfaceFacts(link: $0) }
+    func answer<Answer>(_ query: HostQuery<Answer>) -> Answer {
+        switch query {
+        case .interface(let index, _, let give):
+            give(interfaces.first { $0.index == index }.map { InterfaceFacts(link: $0) })
+        case .links(let give): give(interfaces)
+        case .interfaceIndex(let name, let give): give(interfaces.first { $0.isNamed(name) }?.index)
+        case .multipathHashPolicy(_, let give): give(policy)
+        case .rules(let give): give(policyRules)
+        case .inputSettings(let index, let give):
+            give(interfaces.contains { $0.index == index } ? settings : nil)
+        case .routes(let query, let give):
+            give(routes.filter { $0.table == query.table && $0.destination.contains(query.address) })
+        case .sourceAddresses(_, let give): give(sources)
+        case .addresses(let give): give(own)
+        case .answerRecord(let give): give(record)
+        default: query.unknown
+        }
     }
-
-    func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? { policy }
-    func links() -> [Link] { interfaces }
-    func rules() -> [Rule] { policyRules }
-    func inputSettings(ofInterface index: UInt32) -> InputSettings? {
-        interfaces.contains { $0.index == index } ? settings : nil
-    }
-    func routes(inTable table: UInt32, over address: IPAddress) -> [Route] {
-        routes.filter { $0.table == table && $0.destination.contains(address) }
-    }
-    func sourceAddresses(for query: RouteQuery, after answer: RouteAnswer) -> [IPAddress] { sources }
-    func addresses() -> [InterfaceAddress] { own }
-    func answerRecord() -> AnswerRecord? { record }
 
     var facts: NetworkFacts {
         NetworkFacts(
