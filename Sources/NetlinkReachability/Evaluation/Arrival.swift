@@ -241,56 +241,37 @@ extension Known {
     /// What the IPv4 rules and tables have for the destination of a packet that arrives; `nil` for nothing, and for
     /// what this walk cannot follow.
     private mutating func finding(of packet: ArrivingPacket) throws(Interruption) -> RouteType? {
-        let domain = try domain(of: packet)
-        let vrfTable = domain == 0 ? nil : try link(domain)?.vrfTable
-        var start: UInt32 = 0
-        for rule in try host.rules.get() where rule.family == .v4 && rule.priority >= start {
-            guard let isSelected = rule.selects(packet, inVRF: domain != 0) else { return nil }
-            guard isSelected else { continue }
-            switch rule.action {
-            case .nop: continue
-            case .goto(let priority):
-                if try host.rules.get().contains(where: { $0.family == .v4 && $0.priority == priority }) {
-                    start = priority
+        let rules = try host.rules.get().filter { $0.family == .v4 }
+        let selected = try rulePacket(packet.query, rules)
+        return try rules.walk(
+            vrfTable: selected.vrf?.vrfTable,
+            selects: { (rule) throws(Interruption) in rule.selects(selected) },
+            visit: { (rule, step) throws(Interruption) -> RouteType?? in
+                switch step {
+                case .goto: return nil
+                case .undecided: return .some(nil)
+                case .refusal(.noRoute): return RouteType.unreachable
+                case .refusal(.prohibited): return RouteType.prohibit
+                case .refusal: return RouteType.blackhole
+                case .table(let table):
+                    let query = TableQuery(table: table, address: packet.destination)
+                    let route = try host.routes.get(query).filter { route in
+                        (route.tos == 0 || route.tos == packet.query.comparedTypeOfService)
+                            && (route.nexthops.isEmpty
+                                || !route.nexthops.allSatisfy { $0.flags.contains(.dead) })
+                    }.min { one, other in
+                        (-one.destination.length, -Int(one.tos), one.priority)
+                            < (-other.destination.length, -Int(other.tos), other.priority)
+                    }
+                    guard let route, route.type != .throw else { return nil }
+                    // A refusal has no prefix to suppress.
+                    if !route.type.isRejecting, rule.suppresses(length: route.destination.length, group: nil)
+                    {
+                        return nil
+                    }
+                    return .some(rule.suppressedGroup == nil ? route.type : nil)
                 }
-            case .blackhole, .other: return .blackhole
-            case .unreachable: return .unreachable
-            case .prohibit: return .prohibit
-            case .lookup(let number):
-                let table = rule.isL3MDev ? vrfTable ?? number : number == 0 ? Route.mainTable : number
-                let query = TableQuery(table: table, address: packet.destination)
-                let route = try host.routes.get(query).filter { route in
-                    (route.tos == 0 || route.tos == packet.query.comparedTypeOfService)
-                        && (route.nexthops.isEmpty || !route.nexthops.allSatisfy { $0.flags.contains(.dead) })
-                }.min { one, other in
-                    (-one.destination.length, -Int(one.tos), one.priority)
-                        < (-other.destination.length, -Int(other.tos), other.priority)
-                }
-                guard let route, route.type != .throw else { continue }
-                // A refusal has no prefix to suppress.
-                if !route.type.isRejecting, let length = rule.suppressedPrefixLength,
-                    route.destination.length <= length
-                {
-                    continue
-                }
-                if rule.suppressedGroup != nil { return nil }
-                return route.type
-            }
-        }
-        return nil
-    }
-}
-
-extension Rule {
-    /// Whether the rule takes a packet that arrives; `nil` where that is not known.
-    fileprivate func selects(_ packet: ArrivingPacket, inVRF isInVRF: Bool) -> Bool? {
-        if hasUnknownSelector { return nil }
-        let isSelected =
-            (inputInterface.map { packet.link.isNamed($0) } ?? true) && outputInterface == nil
-            && (!isL3MDev || isInVRF) && matchesFlow(of: packet.query)
-            && (destination?.contains(packet.destination) ?? true)
-            && (source?.contains(packet.source) ?? true) && (users?.contains(0) ?? true)
-        return isSelected != isInverted
+            }) ?? nil
     }
 }
 

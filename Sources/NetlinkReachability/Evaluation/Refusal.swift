@@ -42,49 +42,39 @@ extension Known {
             rejection == .noRoute ? .success([]) : host.refusingRoutes.find(query.destination.withoutZone)
         guard let rules, let routes else { throw .missing }
         guard let rules = rules.answer, let routes = routes.answer else { return nil }
-        var start: UInt32 = 0
-        for rule in rules where rule.family == query.destination.family && rule.priority >= start {
-            guard let isTaken = try takes(rule, query) else { return nil }
-            guard isTaken else { continue }
-            switch rule.action {
-            case .nop: continue
-            case .goto(let priority):
-                if rules.contains(where: { $0.family == rule.family && $0.priority == priority }) {
-                    start = priority
+        let family = query.destination.family
+        let packet = try rulePacket(query, rules)
+        return rules.filter { $0.family == family }.walk(
+            selects: { $0.selects(packet) },
+            visit: { rule, step -> Refusal?? in
+                switch step {
+                case .goto: return nil
+                case .undecided: return .some(nil)
+                case .refusal(let own): return rejection == own ? Refusal.rule(rule) : nil
+                case .table(let table):
+                    let longest = routes.filter { $0.table == table }
+                        .max { ($0.destination.length, $1.priority) < ($1.destination.length, $0.priority) }
+                    guard let longest, longest.type.rejection == rejection else { return nil }
+                    return .some(.route(longest))
                 }
-            case .lookup(let table):
-                let table = table == 0 ? Route.mainTable : table
-                let longest = routes.filter { $0.table == table }
-                    .max { ($0.destination.length, $1.priority) < ($1.destination.length, $0.priority) }
-                if let longest, longest.type.rejection == rejection { return .route(longest) }
-            case .unreachable: return rejection == .noRoute ? .rule(rule) : nil
-            case .prohibit: return rejection == .prohibited ? .rule(rule) : nil
-            case .blackhole, .other: return rejection == .blackhole ? .rule(rule) : nil
-            }
-        }
-        return nil
+            }) ?? nil
     }
 
-    /// Whether a rule takes a packet of this host; `nil` where that is not known.
-    private mutating func takes(_ rule: Rule, _ query: RouteQuery) throws(Interruption) -> Bool? {
-        let isKnown =
-            !rule.hasUnknownSelector && !rule.findsSource && !rule.isL3MDev
-            && (rule.inputInterface ?? "lo") == "lo"
-        guard isKnown else { return nil }
-        var isSelected = rule.outputInterface == nil && rule.matchesFlow(of: query)
-        if let destination = rule.destination, !destination.contains(query.destination) { isSelected = false }
-        if let source = rule.source {
-            // IPv4 compares 0.0.0.0 where there is no source yet, and no IPv6 rule takes such a packet.
-            let own = query.source ?? (rule.family == .v4 ? .anyV4 : nil)
-            if own.map(source.contains) != true { isSelected = false }
+    /// A packet as policy rules see it.
+    mutating func rulePacket(_ query: RouteQuery, _ rules: [Rule]) throws(Interruption) -> RulePacket {
+        var packet = RulePacket(query)
+        if query.user == nil, rules.contains(where: { $0.users != nil }) {
+            packet.user = try host.askingUser.get()
         }
-        if isSelected, let users = rule.users {
-            var user = query.user
-            if user == nil { user = try host.askingUser.get() }
-            guard let user else { return nil }
-            isSelected = users.contains(user)
+        if query.inputInterface > 1 { packet.inputInterface = try link(query.inputInterface) }
+        if query.outputInterface != 0 { packet.outputInterface = try link(query.outputInterface) }
+        let index = query.inputInterface == 0 ? query.outputInterface : query.inputInterface
+        if index != 0, let vrf = try vrf(ofInterface: index) {
+            packet.vrf = try link(vrf)
+            // The VRF is no exit: it chooses the table.
+            if vrf == query.outputInterface { packet.outputInterface = nil }
         }
-        return isSelected != rule.isInverted
+        return packet
     }
 }
 

@@ -23,23 +23,17 @@ struct QueryReading {
         let over = state.routes(over: query.destination.withoutZone)
         routes.formUnion((entry.map { [$0] } ?? over.filter { $0.type != .unicast }).map(\.identity))
         let tables = Set(over.map(\.table))
-        for rule in state.rules(query.destination.family) where state.canSelect(query, by: rule) {
-            switch rule.action {
-            case .nop: continue
-            case .goto: rules.insert(rule)
-            case .lookup(let table):
-                guard rule.isL3MDev || tables.contains(table) else { continue }
-                rules.insert(rule)
-                if let entry, entry.table == table,
-                    rule.suppressedPrefixLength.map({ entry.destination.length > $0 }) ?? true
-                {
-                    return
+        let packet = state.rulePacket(query)
+        state.rules(query.destination.family).walk(
+            vrfTable: packet.vrf?.vrfTable, selects: { $0.selects(packet) },
+            visit: { rule, step -> Void? in
+                if case .lookup(let table) = rule.action, !rule.isL3MDev, !tables.contains(table) {
+                    return nil
                 }
-            case .blackhole, .unreachable, .prohibit, .other:
                 rules.insert(rule)
-                return
-            }
-        }
+                guard let entry, step == .table(entry.table) else { return nil }
+                return rule.suppresses(length: entry.destination.length, group: nil) ? nil : ()
+            })
     }
 
     /// Whether a difference, on the side of this state, is a rule or a route that decides.

@@ -192,20 +192,22 @@ extension HostState {
         return hit.route.type == .unicast && hit.nexthop?.interfaceIndex == index
     }
 
-    /// The rules that the lookup of a gateway reaches.
-    private func rules(for gateway: IPAddress, _ index: UInt32?) -> [Rule] {
-        let link = index.flatMap { snapshot.links[$0] }
-        let rules = snapshot.rules.filter { $0.family == gateway.family }
-        var found: [Rule] = []
-        var start: UInt32 = 0
-        for rule in rules where rule.priority >= start && rule.takesGatewayLookup(gateway, link) {
-            if case .goto(let target) = rule.action {
-                if rules.contains(where: { $0.priority == target }) { start = target }
-            } else {
-                found.append(rule)
-            }
-        }
-        return found
+    /// Walks the rules for the lookup of a gateway, which has no mark, source, user or port.
+    private func walkRules<Value>(
+        for gateway: IPAddress,
+        _ index: UInt32?,
+        _ visit: (Rule, Rule.Step) throws(KernelRefusal) -> Value?
+    ) throws(KernelRefusal) -> Value? {
+        var query = RouteQuery(destination: gateway)
+        query.ipProtocol = 0
+        var packet = RulePacket(query)
+        (packet.user, packet.outputInterface) = (0, index.flatMap { snapshot.links[$0] })
+        return try snapshot.rules(gateway.family).walk(
+            selects: { (rule) throws(KernelRefusal) -> Bool? in
+                // An IPv6 lookup has no incoming interface, and looks at no source of its route.
+                gateway.family == .v6 && rule.inputInterface != nil
+                    ? rule.isInverted : rule.selects(packet) ?? rule.isInverted
+            }, visit: visit)
     }
 
     /// The interface that has an IPv4 gateway on its link: `fib_check_nh_v4_gw`, which passes over routes through
@@ -216,23 +218,17 @@ extension HostState {
         _ table: UInt32
     ) throws(KernelRefusal) -> UInt32 {
         var found = table == Route.mainTable ? nil : direct(gateway, index, table)
-        for rule in rules(for: gateway, index) where found == nil {
-            switch rule.action {
-            case .lookup(let table):
-                found = direct(gateway, index, rule.isL3MDev ? Route.mainTable : table)
-                // A hit whose prefix is at most this long is passed over.
-                if let limit = rule.suppressedPrefixLength, let hit = found, hit.length <= limit {
-                    found = nil
+        if found == nil {
+            found = try walkRules(for: gateway, index) { (rule, step) throws(KernelRefusal) in
+                if case .refusal(let rejection) = step {
+                    throw KernelRefusal(
+                        rejection.rawValue, "the rule \(rule.priority) rejects the gateway \(gateway)")
                 }
-                if let group = rule.suppressedGroup, let index = found?.nexthop?.interfaceIndex,
-                    snapshot.links[index]?.group == group
-                {
-                    found = nil
+                guard case .table(let table) = step, let hit = direct(gateway, index, table) else {
+                    return nil
                 }
-            case .unreachable: throw KernelRefusal(ENETUNREACH, rule.rejection(of: gateway))
-            case .prohibit: throw KernelRefusal(EACCES, rule.rejection(of: gateway))
-            case .blackhole: throw KernelRefusal(EINVAL, rule.rejection(of: gateway))
-            case .goto, .nop, .other: continue
+                let exit = hit.nexthop.flatMap { snapshot.links[$0.interfaceIndex] }
+                return rule.suppresses(length: hit.length, group: exit?.group) ? nil : hit
             }
         }
         guard let found else {
@@ -285,16 +281,15 @@ extension HostState {
         }
         // Only the lookup in the table of the route needs no carrier (RT6_LOOKUP_F_IGNORE_LINKSTATE).
         search.needsCarrier = true
-        for rule in rules(for: gateway, index) where found == nil {
-            guard case .lookup(let table) = rule.action else {
-                if rule.action == .nop { continue }
-                break
-            }
-            // `fib6_lookup` ends at the first entry, whatever the rule suppresses.
-            let number = rule.isL3MDev ? Route.mainTable : table
-            guard let hit = try entry(for: gateway, index, number, search) else { continue }
-            found = interface(hit)
-            break
+        if found == nil {
+            found =
+                try walkRules(for: gateway, index) { (_, step) throws(KernelRefusal) -> UInt32?? in
+                    // `fib6_lookup` ends at the first entry, whatever the rule suppresses.
+                    guard case .table(let table) = step,
+                        let hit = try entry(for: gateway, index, table, search)
+                    else { return nil }
+                    return .some(interface(hit))
+                } ?? nil
         }
         guard let found else {
             throw KernelRefusal(EHOSTUNREACH, "no interface has the gateway \(gateway) on its link")
@@ -435,24 +430,5 @@ extension Route {
     /// Whether it has one of the nexthops of another IPv6 route: `rt6_duplicate_nexthop`.
     fileprivate func hasAny(of other: Route) -> Bool {
         nexthops.contains { other.nexthops.contains(where: $0.isDuplicate) }
-    }
-}
-
-extension Rule {
-    fileprivate func rejection(of gateway: IPAddress) -> String {
-        "the rule \(priority) rejects the gateway \(gateway)"
-    }
-
-    /// Whether the rule is for the lookup of a gateway, which has no mark, source, user or port.
-    fileprivate func takesGatewayLookup(_ gateway: IPAddress, _ interface: Link?) -> Bool {
-        let isSelected =
-            (source?.contains(family == .v4 ? .anyV4 : .anyV6) ?? true)
-            && (destination?.contains(gateway) ?? true) && tos == 0
-            && (mark?.matches(0) ?? true)
-            && (inputInterface == nil || family == .v4 && inputInterface == "lo")
-            && (outputInterface.map { interface?.isNamed($0) == true } ?? true)
-            && (users?.contains(0) ?? true) && !isL3MDev && ipProtocol == nil && sourcePorts == nil
-            && destinationPorts == nil
-        return isSelected != isInverted
     }
 }

@@ -111,7 +111,8 @@ package struct QueryScope: Sendable {
     private func contains(_ rule: Rule, _ states: [NetworkSnapshot]) -> Bool {
         if case .lookup(let table) = rule.action, !rule.isL3MDev, !tables.contains(table) { return false }
         return queries.contains { query in
-            states.contains { $0.canSelect(query, by: rule) }
+            rule.family == query.destination.family
+                && states.contains { rule.selects($0.rulePacket(query)) != false }
         }
     }
 

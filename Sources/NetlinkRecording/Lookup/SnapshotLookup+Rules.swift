@@ -8,30 +8,26 @@ extension SnapshotLookup {
     /// Walks the rules of the query's family until one ends the search.
     mutating func walkRules() throws(ReachabilityError) -> Finding? {
         bindToVRF()
-        let rules = snapshot.ruleLists[query.destination.family]
-        var start: UInt32 = 0
         var suppressed: Hit?
-        for rule in rules.all where rule.priority >= start {
-            guard try matches(rule) else { continue }
-            switch rule.action {
-            case .nop: continue
-            case .goto(let priority):
-                // The kernel only lets rules point forward. One without a target is passed over.
-                if rules.contains(priority: priority) { start = priority }
-            case .lookup(let table):
-                // `fib_get_table` and `fib6_get_table` take the table 0 for main.
-                let number = rule.isL3MDev ? vrf?.vrfTable ?? Route.mainTable : table
-                let finding = try find(inTable: number)
-                if snapshot.routeTables.index(ofTable: number, .v6) != nil { suppressed = nil }
-                guard let finding else { continue }
-                guard case .hit(let hit) = finding, try suppresses(rule, hit) else { return finding }
-                suppressed = hit
-            case .unreachable: return .rejected(.noRoute)
-            case .prohibit: return .rejected(.prohibited)
-            case .blackhole, .other: return .rejected(.blackhole)
-            }
+        let packet = rulePacket
+        let finding = try snapshot.rules(query.destination.family).walk(
+            vrfTable: vrf?.vrfTable,
+            selects: { (rule) throws(ReachabilityError) in try matches(rule, packet) },
+            visit: { (rule, step) throws(ReachabilityError) -> Finding? in
+                switch step {
+                case .goto, .undecided: return nil
+                case .refusal(let rejection): return .rejected(rejection)
+                case .table(let number):
+                    let finding = try find(inTable: number)
+                    if snapshot.routeTables.index(ofTable: number, .v6) != nil { suppressed = nil }
+                    guard case .hit(let hit)? = finding, try suppresses(rule, hit) else { return finding }
+                    suppressed = hit
+                    return nil
+                }
+            })
+        guard finding == nil, let suppressed, query.destination.family == .v6, usesSuppressedRoutes() else {
+            return finding
         }
-        guard let suppressed, query.destination.family == .v6, usesSuppressedRoutes() else { return nil }
         return .hit(suppressed)
     }
 
@@ -50,56 +46,28 @@ extension SnapshotLookup {
         outputInterface = vrf?.index == outputInterface ? 0 : outputInterface
     }
 
-    fileprivate mutating func matches(_ rule: Rule) throws(ReachabilityError) -> Bool {
-        let isSelected =
-            matchesInterfaces(rule) && rule.matchesFlow(of: query) && matchesAddresses(rule)
-            && matchesUser(rule)
-        if isSelected, asksForSource(rule) {
+    private mutating func matches(_ rule: Rule, _ packet: RulePacket) throws(ReachabilityError) -> Bool {
+        guard let open = rule.openSelectors(for: packet),
+            !open.contains(.vrf) || ask(.vrfOutput), !open.contains(.user) || ask(.user)
+        else { return rule.isInverted }
+        if open.contains(.source) {
             throw Self.undecided("rule \(rule.priority) selects by the source that its route would give")
         }
-        if isSelected, rule.hasUnknownSelector {
+        if open.contains(.unknown) {
             throw Self.undecided("rule \(rule.priority) has a selector that this version does not know")
         }
-        return isSelected != rule.isInverted
+        return !rule.isInverted
     }
 
-    private mutating func matchesInterfaces(_ rule: Rule) -> Bool {
-        if let name = rule.inputInterface, !matchesInput(name) { return false }
-        if rule.isL3MDev, vrf == nil { return false }
-        guard let name = rule.outputInterface else { return true }
-        if let vrf, vrf.isNamed(name) {
-            // Until Linux 5.17 the VRF replaces its port as the outgoing interface (`l3mdev_update_flow`).
-            return snapshot.isKernel(before: 5, 18) ? query.inputInterface == 0 : ask(.vrfOutput)
-        }
-        return query.inputInterface == 0 && outputInterface != 0
-            && snapshot.links[outputInterface]?.isNamed(name) == true
-    }
-
-    /// The packets of this host have the loopback interface as incoming interface.
-    private mutating func matchesInput(_ name: String) -> Bool {
-        guard query.inputInterface > 1 else {
-            return name == "lo" || snapshot.links[1]?.isNamed(name) == true
-        }
-        // Until Linux 5.17 the VRF replaces its port as the incoming interface, too.
-        if let vrf, vrf.isNamed(name) { return snapshot.isKernel(before: 5, 18) || ask(.vrfOutput) }
-        return snapshot.links[query.inputInterface]?.isNamed(name) == true
-            && !(vrf != nil && snapshot.isKernel(before: 5, 18))
-    }
-
-    /// Without a source IPv4 compares 0.0.0.0, and IPv6 takes no rule that has one.
-    private mutating func matchesAddresses(_ rule: Rule) -> Bool {
-        if let destination = rule.destination, !destination.contains(query.destination) { return false }
-        guard let source = rule.source else { return true }
-        if let own = query.source, !own.isUnspecified { return source.contains(own) }
-        guard rule.family == .v4 else { return rule.findsSource }
-        let own = ruleSource ?? groupSource ?? .anyV4
-        ruleSource = own
-        return source.contains(own)
-    }
-
-    /// `fib6_rule_saddr`: whether the rule takes a packet without a source, to look at the source that it gets.
-    private func asksForSource(_ rule: Rule) -> Bool {
-        rule.family == .v6 && rule.findsSource && rule.source != nil && query.source?.isUnspecified ?? true
+    /// The packet as the rules see it.
+    fileprivate var rulePacket: RulePacket {
+        var packet = RulePacket(query)
+        if packet.source == .anyV4, let source = groupSource { packet.source = source }
+        packet.user = query.user ?? snapshot.askingUser
+        packet.inputInterface = snapshot.links[max(query.inputInterface, 1)]
+        if outputInterface != 0 { packet.outputInterface = snapshot.links[outputInterface] }
+        (packet.vrf, packet.vrfReplacesPort) = (vrf, snapshot.isKernel(before: 5, 18))
+        return packet
     }
 
     /// The source that IPv4 gives a packet to a group before it looks at rules: the first address of the
@@ -119,36 +87,26 @@ extension SnapshotLookup {
             .first { $0.scope == .universe && $0.isPrimary }?.address
     }
 
-    private mutating func matchesUser(_ rule: Rule) -> Bool {
-        guard let users = rule.users else { return true }
-        guard let user = query.user ?? snapshot.askingUser else { return ask(.user) }
-        return users.contains(user)
-    }
-
-    /// `fib4_rule_suppress` and `fib6_rule_suppress`.
     private func suppresses(_ rule: Rule, _ hit: Hit) throws(ReachabilityError) -> Bool {
-        if let length = rule.suppressedPrefixLength, hit.route.destination.length <= length { return true }
-        guard let group = rule.suppressedGroup else { return false }
-        if hit.route.destination.family == .v4 {
-            // The first nexthop counts, even if another one is chosen.
-            return hit.route.nexthops.first.flatMap { snapshot.links[$0.interfaceIndex] }?.group == group
+        let length = hit.route.destination.length
+        guard rule.suppressedGroup != nil, !rule.suppresses(length: length, group: nil) else {
+            return rule.suppresses(length: length, group: nil)
         }
-        let groups = Set(hit.route.nexthops.map { snapshot.links[$0.interfaceIndex]?.group })
-        guard groups.count < 2 else {
+        let groups = hit.route.nexthops.map { snapshot.links[$0.interfaceIndex]?.group }
+        guard hit.route.destination.family == .v4 || Set(groups).count < 2 else {
             throw Self.undecided(
                 "rule \(rule.priority) suppresses one nexthop of a route and the kernel chooses by hash")
         }
-        return groups.first == group
+        // The first nexthop counts in IPv4, even if another one is chosen.
+        return rule.suppresses(length: length, group: groups.first ?? nil)
     }
 }
 
 extension NetworkSnapshot {
-    /// Whether a rule can select the packet of a query, whatever the snapshot does not hold.
-    package func canSelect(_ query: RouteQuery, by rule: Rule) -> Bool {
-        guard rule.family == query.destination.family else { return false }
+    /// The packet of a query as policy rules see it.
+    package func rulePacket(_ query: RouteQuery) -> RulePacket {
         var lookup = SnapshotLookup(self, query)
         lookup.bindToVRF()
-        let matches = try? lookup.matches(rule)
-        return matches ?? true || !lookup.consulted.isEmpty
+        return lookup.rulePacket
     }
 }

@@ -83,8 +83,6 @@ struct SnapshotLookup {
     var avoided: Set<Neighbour.Key> = []
     /// How to look for the gateway of a new route; `nil` for a packet.
     var gatewaySearch: GatewaySearch?
-    /// The source that IPv4 rules compare where the query names none, once a rule has asked for it.
-    var ruleSource: IPAddress?
 
     init(_ snapshot: NetworkSnapshot, _ query: RouteQuery) {
         self.snapshot = snapshot
