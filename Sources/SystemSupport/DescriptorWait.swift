@@ -18,6 +18,15 @@ package func waitForDescriptors(_ entries: inout [pollfd], milliseconds: Int32) 
     return isRefused ? -1 : 0
 }
 
+/// Waits for one descriptor.
+///
+/// - Returns: Whether it is ready.
+@discardableResult
+package func waitForDescriptor(_ descriptor: Int32, _ events: Int32, atMost limit: Duration) -> Bool {
+    var entries = [pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)]
+    return waitForDescriptors(&entries, milliseconds: limit.milliseconds) > 0
+}
+
 /// Wakes a thread that waits for descriptors.
 ///
 /// The kernel's counterpart is an eventfd.

@@ -95,13 +95,6 @@ extension Output {
             ExitStatus.undetermined.exit()
         }
     }
-
-    /// Waits for a time in milliseconds, -1 for ever; the process ends when the reader has closed its end.
-    func waitWhileRead(_ milliseconds: Int32) {
-        // Without events, poll(2) reports only that the other end is closed.
-        var output = [pollfd(fd: descriptor, events: 0, revents: 0)]
-        if waitForDescriptors(&output, milliseconds: milliseconds) > 0 { endByClosedPipe() }
-    }
 }
 
 /// Checks that the monitor and libdispatch can start their threads: libdispatch would wait for ever.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Glibc
 import NetlinkReachability
 import RoutingModel
 import SystemSupport
@@ -10,8 +11,8 @@ import SystemSupport
 /// The kernel notifies of no new socket, so the sockets are listed again every second. Each is observed as long
 /// as it is open.
 struct SocketsWatch {
-    /// The pause before the sockets are listed again, in milliseconds.
-    private static let pause: Int32 = 1_000
+    /// The pause before the sockets are listed again.
+    private static let pause = Duration.seconds(1)
 
     let list: SocketList
     let filter: SocketFilter?
@@ -32,7 +33,8 @@ struct SocketsWatch {
             }
         }
         while true {
-            Output.standard.waitWhileRead(Self.pause)
+            // Without events, poll(2) reports only that the reader has closed its end.
+            if waitForDescriptor(STDOUT_FILENO, 0, atMost: Self.pause) { endByClosedPipe() }
             sockets = try update(sockets)
         }
     }

@@ -11,7 +11,7 @@ import SystemSupport
 /// are read as they come.
 final class WatchedEvents: Sendable {
     /// How long to wait for the event of an answer, in milliseconds: the kernel changes some tables before it says so.
-    private static let patience: Int32 = 100
+    private static let patience = Duration.milliseconds(100)
     /// How long not to wait again where none came.
     private static let impatience = Duration.seconds(1)
 
@@ -81,14 +81,13 @@ final class WatchedEvents: Sendable {
         state.withLock { state in
             Self.read(&state)
             guard var followed = state.targets[index] else { return [] }
-            var waiting = [pollfd(fd: state.source.descriptor, events: Int16(POLLIN), revents: 0)]
             let begin = ContinuousClock.now
-            let end = begin + .milliseconds(Int(Self.patience))
+            let end = begin + Self.patience
             while old != nil, begin >= state.waitsFrom, !state.isBroken,
                 !state.source.explains(new, to: followed.number)
             {
-                let rest = max(0, (end - .now).milliseconds)
-                guard rest > 0, waitForDescriptors(&waiting, milliseconds: rest) > 0 else {
+                let rest = end - .now
+                guard rest > .zero, waitForDescriptor(state.source.descriptor, POLLIN, atMost: rest) else {
                     state.waitsFrom = .now + Self.impatience
                     break
                 }
