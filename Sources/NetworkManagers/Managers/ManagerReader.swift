@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A part of JSON, without a value where it is not understood, so that the parts beside it are read.
-struct Lenient<Value: Decodable>: Decodable {
-    let value: Value?
-
-    init(from decoder: any Decoder) {
-        value = try? Value(from: decoder)
-    }
-}
-
 /// What one manager said when it was asked.
 struct ManagerReading {
     var state: ManagerFacts.State
@@ -21,7 +12,7 @@ struct ManagerReading {
     }
 
     /// Reads a part of an answer; one that is there and not understood is an oddity.
-    mutating func take<Part, Value>(_ part: Part?, _ name: String, _ read: (Part) -> Value?) -> Value? {
+    mutating func take<Value>(_ part: BusValue?, _ name: String, _ read: (BusValue) -> Value?) -> Value? {
         guard let part else { return nil }
         let value = read(part)
         if value == nil { oddities.append(name) }
@@ -29,7 +20,7 @@ struct ManagerReading {
     }
 
     /// Reads the parts of a list, of which those that are not understood are oddities.
-    mutating func take<Part, Value>(list: [Part], _ name: String, _ read: (Part) -> Value?) -> [Value] {
+    mutating func take<Value>(list: [BusValue], _ name: String, _ read: (BusValue) -> Value?) -> [Value] {
         list.compactMap { take($0, name, read) }
     }
 
@@ -82,5 +73,16 @@ extension [ManagedInterface.Domain] {
             return ManagedInterface.Domain(
                 name: isRouteOnly ? String(text.dropFirst()) : text, isRouteOnly: isRouteOnly)
         }
+    }
+}
+
+extension BusValue {
+    /// The interface that an entry is about.
+    func interface(name: String, index: String) -> (name: String, index: UInt32)? {
+        guard let name = self[name]?.text, let index = self[index]?.number.flatMap({ UInt32(exactly: $0) })
+        else {
+            return nil
+        }
+        return (name, index)
     }
 }

@@ -33,8 +33,7 @@
                     NetworkdReader.busName, "/org/freedesktop/network1", "\(NetworkdReader.busName).Manager",
                     "Describe")
                 guard let text = reply?.text else { throw .otherType }
-                return NetworkdReader.reading(
-                    of: try Varlink.decode(NetworkdReader.Description.self, Array(text.utf8)), host)
+                return try NetworkdReader.reading(of: try Varlink.decode(Array(text.utf8)), host)
             case .resolved:
                 // Its properties have indices alone, which a container with the host's bus would take for its own.
                 guard access(ResolvedReader.folder, F_OK) == 0 else { throw ManagerError(number: ENOENT) }

@@ -13,53 +13,37 @@ enum ResolvedReader {
         "type='signal',sender='\(busName)',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'"
     ]
 
-    /// The parts of the answer that are read.
-    struct Dump: Decodable {
-        struct Server: Decodable {
-            var address: [UInt8]
-        }
-
-        struct Domain: Decodable {
-            var name: String
-            var routeOnly: Lenient<Bool>?
-        }
-
-        struct Configuration: Decodable {
-            var ifname: String?
-            var ifindex: UInt32?
-            var servers: Lenient<[Lenient<Server>]>?
-            var searchDomains: Lenient<[Lenient<Domain>]>?
-        }
-
-        var configuration: [Lenient<Configuration>]
-    }
-
     /// Asks over varlink.
     static func read(
         at path: String = socketPath, _ host: HostInterfaces
     ) throws(ManagerError) -> ManagerReading {
-        reading(
-            of: try Varlink.call("io.systemd.Resolve.DumpDNSConfiguration", at: path, as: Dump.self), host)
+        try reading(ofDump: try Varlink.call("io.systemd.Resolve.DumpDNSConfiguration", at: path), host)
     }
 
     /// What the dump says about interfaces; the configuration of the host as a whole has none.
-    static func reading(of dump: Dump, _ host: HostInterfaces) -> ManagerReading {
+    static func reading(
+        ofDump dump: BusValue, _ host: HostInterfaces
+    ) throws(ManagerError) -> ManagerReading {
+        guard let configurations = dump["configuration"]?.list else { throw .otherType }
         var reading = ManagerReading(.answers(version: nil))
-        for part in dump.configuration {
-            guard let configuration = reading.take(part, "an interface", \.value),
-                let name = configuration.ifname, let number = configuration.ifindex,
-                let index = host.index(name: name, index: number)
-            else { continue }
-            let servers = reading.take(
-                list: reading.take(configuration.servers, "\(name): servers", \.value) ?? [],
-                "\(name): servers"
-            ) { $0.value.flatMap { IPAddress(bytes: $0.address) } }
-            let domains = reading.take(
-                list: reading.take(configuration.searchDomains, "\(name): searchDomains", \.value) ?? [],
-                "\(name): searchDomains"
-            ) { part in
-                part.value.map {
-                    ManagedInterface.Domain(name: $0.name, isRouteOnly: $0.routeOnly?.value ?? false)
+        for configuration in configurations {
+            if let members = configuration.dictionary, members["ifname"] == nil || members["ifindex"] == nil {
+                continue
+            }
+            let named = reading.take(configuration, "an interface") {
+                $0.interface(name: "ifname", index: "ifindex")
+            }
+            guard let (name, number) = named, let index = host.index(name: name, index: number) else {
+                continue
+            }
+            func list<Value>(_ key: String, _ read: (BusValue) -> Value?) -> [Value] {
+                let all = reading.take(configuration[key], "\(name): \(key)", \.list) ?? []
+                return reading.take(list: all, "\(name): \(key)", read)
+            }
+            let servers = list("servers") { $0["address"]?.bytes.flatMap { IPAddress(bytes: $0) } }
+            let domains = list("searchDomains") { domain in
+                domain["name"]?.text.map {
+                    ManagedInterface.Domain(name: $0, isRouteOnly: domain["routeOnly"]?.number == 1)
                 }
             }
             reading.update(index, name, servers, domains)

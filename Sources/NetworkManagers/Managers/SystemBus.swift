@@ -29,8 +29,7 @@
                 if try ManagerError.check(sd_bus_process(bus, nil)) > 0 { continue }
                 let left = ContinuousClock.now.duration(to: deadline)
                 guard left > .zero else { throw ManagerError(number: ETIMEDOUT) }
-                var descriptor = pollfd(fd: sd_bus_get_fd(bus), events: events, revents: 0)
-                _ = poll(&descriptor, 1, left.milliseconds)
+                waitForDescriptor(descriptor, Int32(events), atMost: left)
             }
         }
 

@@ -12,35 +12,17 @@ enum Varlink {
     /// The longest answer that is read, in bytes: that of a host with thousands of interfaces.
     static let sizeLimit = 64 << 20
 
-    /// An answer: parameters, or the name of an error.
-    private struct Reply<Parameters: Decodable>: Decodable {
-        private enum CodingKeys: CodingKey {
-            case parameters, error
-        }
-
-        var parameters: Parameters?
-        var error: String?
-
-        init(from decoder: any Decoder) throws {
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            error = try values.decodeIfPresent(String.self, forKey: .error)
-            // An error has parameters of its own.
-            if error == nil { parameters = try values.decodeIfPresent(Parameters.self, forKey: .parameters) }
-        }
-    }
-
     /// Calls a method without parameters.
     ///
     /// - Parameters:
     ///   - method: The method with its interface.
     ///   - path: The path of the socket.
-    ///   - type: What the parameters of the answer are decoded as.
     ///   - limit: How long the manager may take.
     /// - Returns: The parameters.
     /// - Throws: The error of the manager, or of the connection.
-    static func call<Parameters: Decodable>(
-        _ method: String, at path: String, as type: Parameters.Type, within limit: Duration = limit
-    ) throws(ManagerError) -> Parameters {
+    static func call(
+        _ method: String, at path: String, within limit: Duration = limit
+    ) throws(ManagerError) -> BusValue {
         let deadline = ContinuousClock.now + limit
         let descriptor = try connect(path)
         defer { close(descriptor) }
@@ -49,20 +31,18 @@ enum Varlink {
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             throw ManagerError(number: errno)
         }
-        let reply = try decode(Reply<Parameters>.self, try answer(descriptor, deadline))
-        if let name = reply.error { throw ManagerError(number: EBADMSG, name: name, message: name) }
-        guard let parameters = reply.parameters else { throw ManagerError(number: EBADMSG) }
+        let reply = try decode(try answer(descriptor, deadline))
+        if let name = reply["error"]?.text { throw ManagerError(number: EBADMSG, name: name, message: name) }
+        guard let parameters = reply["parameters"] else { throw ManagerError(number: EBADMSG) }
         return parameters
     }
 
     /// Decodes JSON.
     ///
     /// - Throws: An error with the decoder's words.
-    static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws(ManagerError)
-        -> Value
-    {
+    static func decode(_ bytes: [UInt8]) throws(ManagerError) -> BusValue {
         do {
-            return try JSONDecoder().decode(type, from: Data(bytes))
+            return try JSONDecoder().decode(BusValue.self, from: Data(bytes))
         } catch {
             throw ManagerError(number: EBADMSG, message: "an answer of another form: \(error)")
         }
@@ -101,8 +81,7 @@ enum Varlink {
         while bytes.count < sizeLimit {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero else { throw ManagerError(number: ETIMEDOUT) }
-            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            _ = poll(&waiting, 1, left.milliseconds)
+            waitForDescriptor(descriptor, POLLIN, atMost: left)
             var number: Int32 = 0
             let piece = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
                 let status = recv(descriptor, buffer.baseAddress, buffer.count, 0)

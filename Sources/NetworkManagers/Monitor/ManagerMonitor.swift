@@ -116,8 +116,7 @@
 
         /// Blocks the thread until every manager was asked.
         package func waitForAnswers(atMost limit: Duration) {
-            var descriptor = pollfd(fd: shared.firstRound.descriptor, events: Int16(POLLIN), revents: 0)
-            _ = poll(&descriptor, 1, limit.milliseconds)
+            waitForDescriptor(shared.firstRound.descriptor, POLLIN, atMost: limit)
         }
 
         deinit {

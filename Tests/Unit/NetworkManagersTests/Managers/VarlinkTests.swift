@@ -7,10 +7,6 @@ import Testing
 @testable import NetworkManagers
 
 struct VarlinkTests {
-    struct Answer: Decodable {
-        var name: String
-    }
-
     /// A listener that answers the first request with bytes, and closes the connection.
     private final class Server: Sendable {
         let path = "/tmp/varlink-test-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
@@ -49,9 +45,9 @@ struct VarlinkTests {
         }
     }
 
-    private func call(_ server: Server, within limit: Duration = .seconds(60)) throws(ManagerError) -> String
+    private func call(_ server: Server, within limit: Duration = .seconds(60)) throws(ManagerError) -> String?
     {
-        try Varlink.call("a.b.C", at: server.path, as: Answer.self, within: limit).name
+        try Varlink.call("a.b.C", at: server.path, within: limit)["name"]?.text
     }
 
     @Test func `the parameters of an answer are decoded`() throws {
@@ -88,7 +84,7 @@ struct VarlinkTests {
 
     @Test func `a socket that is not there is that of no manager`() {
         let error = #expect(throws: ManagerError.self) {
-            try Varlink.call("a.b.C", at: "/nonexistent/socket", as: Answer.self)
+            try Varlink.call("a.b.C", at: "/nonexistent/socket")
         }
         #expect(error?.state == .absent)
     }
