@@ -84,14 +84,13 @@ struct DifferenceLinks {
                 }
                 return interfaces[other].contains(link.index)
             }
-            tryOut(
-                index, change, affected, { .link(LinkReport($0)) }, { .removedLink(index: $0.index) })
+            tryOut(index, affected)
             for other in affected where other != index && follows(differences[other], change) {
                 effects[index].insert(other)
             }
         case .address(let change):
             guard let address = change.latest else { return }
-            tryOut(index, change, affected(by: address), { .address($0) }, { .removedAddress($0) })
+            tryOut(index, affected(by: address))
             for other in differences.indices where follows(differences[other], address) {
                 effects[index].insert(other)
             }
@@ -100,9 +99,9 @@ struct DifferenceLinks {
             let groups = old.groups(ofNexthop: id)
             let objects = groups.union([id])
             let affected = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
-            tryOut(index, change, affected, { .nexthop($0) }, { .removedNexthop(id: $0.id) })
+            tryOut(index, affected)
         case .settings(let change):
-            tryOut(index, routes { _ in true }, change.new?.changes ?? [])
+            tryOut(index, routes { _ in true }, change.new?.changes)
         case .route, .rule, .neighbour: break
         }
     }
@@ -125,25 +124,13 @@ struct DifferenceLinks {
         return preferring + interfaces.indices.filter { interfaces[$0].contains(address.interfaceIndex) }
     }
 
-    /// Tries out that a value is added, removed or replaced, and what becomes of the affected ones.
-    private mutating func tryOut<Value>(
-        _ index: Int,
-        _ change: NetworkDifference.Change<Value>,
-        _ affected: [Int],
-        _ added: (Value) -> NetworkChange,
-        _ removed: (Value) -> NetworkChange
-    ) {
-        guard let done = change.new.map(added) ?? change.old.map(removed) else { return }
-        tryOut(index, affected, [done])
-    }
-
-    /// Applies changes to the older state, and notes the differences that they make of it.
-    private mutating func tryOut(_ index: Int, _ affected: [Int], _ changes: [NetworkChange]) {
+    /// Applies a difference to the older state, and notes which of the affected ones it makes.
+    private mutating func tryOut(_ index: Int, _ affected: [Int], _ settings: [NetworkChange]? = nil) {
         // What is not there before a change does not go with it.
         let present = affected.filter { $0 != index && differences[$0].kind != .added }
         guard !present.isEmpty else { return }
         var state = old.holding(present.compactMap { differences[$0].route?.old })
-        for change in changes { state.apply(change) }
+        for change in settings ?? [differences[index].change].compactMap(\.self) { state.apply(change) }
         effects[index].formUnion(present.filter { differences[$0].isDone(in: state) })
     }
 

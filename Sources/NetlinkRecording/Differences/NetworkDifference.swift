@@ -67,8 +67,24 @@ extension NetworkDifference {
     }
 
     /// The change, of a route.
-    var route: Change<Route>? {
+    package var route: Change<Route>? {
         if case .route(let change) = self { change } else { nil }
+    }
+
+    /// What makes the newer state of the older one; `nil` for settings.
+    package var change: NetworkChange? {
+        switch self {
+        case .link(let change):
+            change.new.map { .link(LinkReport($0)) } ?? change.old.map { .removedLink(index: $0.index) }
+        case .address(let change): change.new.map { .address($0) } ?? change.old.map { .removedAddress($0) }
+        case .nexthop(let change):
+            change.new.map { .nexthop($0) } ?? change.old.map { .removedNexthop(id: $0.id) }
+        case .route(let change): change.new.map { .route($0, .last) } ?? change.old.map { .removedRoute($0) }
+        case .rule(let change): change.new.map { .rule($0) } ?? change.old.map { .removedRule($0) }
+        case .neighbour(let change):
+            change.new.map { .neighbour($0) } ?? change.old.map { .removedNeighbour($0.key) }
+        case .settings: nil
+        }
     }
 
     /// The interfaces that something is on; of an interface its own index, and that of the one below it or its peer.

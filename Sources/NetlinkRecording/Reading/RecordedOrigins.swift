@@ -8,7 +8,7 @@ package import RoutingModel
 /// A gap clears it: an object can have changed unseen.
 package struct RecordedOrigins: Sendable {
     /// What a change is about, with the interface indexes of its time.
-    package enum Subject: Hashable, Sendable {
+    private enum Subject: Hashable, Sendable {
         case address(AddressBook.Key)
         /// A route without its state and lifetime.
         case route(Route)
@@ -16,33 +16,24 @@ package struct RecordedOrigins: Sendable {
         case nexthop(UInt32)
     }
 
-    private struct Newest {
-        let time: Recording.Time
-        let isRemoval: Bool
-        let origin: Recording.Event.Origin
-    }
-
     /// The newest changes whose origin is known.
-    private var newest: [Subject: Newest] = [:]
+    private var newest: [Subject: Recording.Event] = [:]
 
     init() {}
 
     /// Who asked for the change that led to the present state of something.
     ///
     /// - Parameters:
-    ///   - subject: What has changed.
-    ///   - isRemoval: Whether it is gone.
+    ///   - change: The change.
     ///   - start: The time since when it has changed.
     /// - Returns: The origin; `nil` if the change is not recorded, or its origin is unknown.
     package func origin(
-        of subject: Subject,
-        isRemoval: Bool,
-        after start: Recording.Time
+        of change: NetworkChange, after start: Recording.Time
     ) -> Recording.Event.Origin? {
         // A route that goes with its interface has no notification: the newest one is that of its addition.
-        guard let found = newest[subject], found.isRemoval == isRemoval, found.time > start else {
-            return nil
-        }
+        guard let found = Self.subject(change).flatMap({ newest[$0] }), found.time > start,
+            found.isRemoval == change.isRemoval
+        else { return nil }
         return found.origin
     }
 
@@ -54,12 +45,10 @@ package struct RecordedOrigins: Sendable {
     /// Takes the next entry of a recording before the replay does.
     mutating func take(_ entry: RecordingEntry, before replay: inout RecordingReplay) {
         guard replay.notification(entry) != nil, case .message(let message) = entry.content,
-            let time = entry.time, let change = message.change,
-            let subject = Self.subject(change)
+            let time = entry.time, let subject = message.change.flatMap(Self.subject)
         else { return }
-        let origin = replay.origin(of: message, change, at: time)
-        newest[subject] =
-            origin == .unknown ? nil : Newest(time: time, isRemoval: change.isRemoval, origin: origin)
+        let event = replay.event(message, at: time)
+        newest[subject] = event?.origin == .unknown ? nil : event
     }
 
     private static func subject(_ change: NetworkChange) -> Subject? {

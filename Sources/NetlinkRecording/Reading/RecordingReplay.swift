@@ -164,16 +164,6 @@ package struct RecordingReplay: Sendable {
         return Recording.Event(message, before: snapshot, at: time, by: requesters[message.port])
     }
 
-    /// Reads who asked for the change that the next entry says, before it is applied.
-    mutating func origin(
-        of message: NetlinkMessage,
-        _ change: NetworkChange,
-        at time: Recording.Time
-    ) -> Recording.Event.Origin {
-        moveClock(to: time)
-        return Recording.Event.Origin(of: message, change, before: snapshot, by: requesters[message.port])
-    }
-
     /// Drops the previous network if a dump was announced.
     package mutating func beginDump() {
         guard case .announcement = place else { return }

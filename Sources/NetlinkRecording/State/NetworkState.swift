@@ -146,11 +146,6 @@ public struct NetworkState: Sendable {
         for targets: [ReachabilityTarget],
         options: ReachabilityOptions = ReachabilityOptions()
     ) -> [Result<ReachabilityReport, ReachabilityError>] {
-        let source = source
-        return targets.map { target in
-            Result { () throws(ReachabilityError) in
-                try NetworkReachability(target: target, options: options, source: source).blockingReport()
-            }
-        }
+        source.blockingValues(of: targets.map { .report(of: $0, options: options, .full) })
     }
 }

@@ -59,21 +59,6 @@ struct TargetDifference {
     }
 }
 
-extension NetworkDifference {
-    /// What a notification of the change is about; `nil` if the kernel says of none who asked for it.
-    fileprivate var subject: RecordedOrigins.Subject? {
-        switch self {
-        case .address(let change): change.latest.map { .address(AddressBook.Key($0)) }
-        // A route that only works no more, or again, was not changed.
-        case .route(let change) where change.old?.identity == change.new?.identity: nil
-        case .route(let change): change.latest.map { .route($0.identity) }
-        case .rule(let change): change.latest.map { .rule($0) }
-        case .nexthop(let change): change.latest.map { .nexthop($0.id) }
-        case .link, .neighbour, .settings: nil
-        }
-    }
-}
-
 // MARK: - Finding
 
 /// Two recorded states of a network, and the queries that compare them.
@@ -120,18 +105,15 @@ struct RecordedComparison {
 
     /// Who asked for a change, as far as the new state's recording has it after the old state.
     func origin(of difference: NetworkDifference) -> Recording.Event.Origin? {
-        guard let subject = difference.subject, let time = old.time else { return nil }
-        return new.origins?.origin(of: subject, isRemoval: difference.kind == .removed, after: time)
+        // The state of a route is the kernel's own doing.
+        if let route = difference.route, route.old?.identity == route.new?.identity { return nil }
+        guard let change = difference.change, let time = old.time else { return nil }
+        return new.origins?.origin(of: change, after: time)
     }
 
     private static func answer(_ query: TargetDifference.Query, _ routing: any RoutingSource) -> Answer {
-        Result { () throws(ReachabilityError) in
-            try NetworkReachability(
-                target: query.target,
-                options: query.options,
-                source: NetworkSource(routing: routing, resolver: SystemResolver.shared)
-            ).blockingReport(.brief)
-        }
+        NetworkSource(routing: routing, resolver: SystemResolver.shared)
+            .blockingValues(of: [.report(of: query.target, options: query.options, .brief)])[0]
     }
 
     // MARK: Output

@@ -13,7 +13,6 @@ import Testing
 /// What a recording says of who made the newest changes, held against the processes that made them.
 @Suite(.needsNetwork)
 struct RecordedOriginsTests {
-    private typealias Subject = RecordedOrigins.Subject
     private typealias Origin = Recording.Event.Origin
 
     private static let start = Recording.Time(microsecondsSince1970: 0)
@@ -52,17 +51,15 @@ struct RecordedOriginsTests {
         }
 
         /// The route to a network, as the recording has it now.
-        func route() throws -> Subject {
+        func route() throws -> Route {
             let routes = try routing().routing.snapshot.routes(to: network, table: Route.mainTable)
-            return .route(try #require(routes.first).identity)
+            return try #require(routes.first)
         }
 
         /// The process that asked for the newest change; `nil` if the recording does not say.
-        func process(_ subject: Subject, isRemoval: Bool, after start: Recording.Time = start) throws
-            -> UInt32?
-        {
+        func process(_ change: NetworkChange, after start: Recording.Time = start) throws -> UInt32? {
             let origins = try #require(try routing().origins)
-            return origins.origin(of: subject, isRemoval: isRemoval, after: start)?.port?.number
+            return origins.origin(of: change, after: start)?.port?.number
         }
     }
 
@@ -70,16 +67,16 @@ struct RecordedOriginsTests {
         try LiveNetwork().run {
             var story = try Story()
             let route = try story.route()
-            for round in 0..<10 {
+            for round in 0..<4 {
                 let removal = try story.make("route del 198.51.100.0/24")
-                #expect(try story.process(route, isRemoval: true) == removal, "round \(round)")
-                #expect(try story.process(route, isRemoval: false) == nil)
+                #expect(try story.process(.removedRoute(route)) == removal, "round \(round)")
+                #expect(try story.process(.route(route, .last)) == nil)
                 let addition = try story.make("route add 198.51.100.0/24 via 192.0.2.1")
-                #expect(try story.process(route, isRemoval: false) == addition, "round \(round)")
-                #expect(try story.process(route, isRemoval: true) == nil)
+                #expect(try story.process(.route(route, .last)) == addition, "round \(round)")
+                #expect(try story.process(.removedRoute(route)) == nil)
             }
             let end = try #require(try story.routing().time)
-            #expect(try story.process(route, isRemoval: false, after: end) == nil)
+            #expect(try story.process(.route(route, .last), after: end) == nil)
             #expect(try story.routing(notingOrigins: false).origins == nil)
         }
     }
@@ -95,9 +92,9 @@ struct RecordedOriginsTests {
             let rules = try story.routing().routing.snapshot.rules
             let added = try #require(rules.first { $0.priority == 77 })
             let removal = try story.make("addr del 192.0.2.2/24 dev v0")
-            #expect(try story.process(.nexthop(9), isRemoval: false) == nexthop)
-            #expect(try story.process(.rule(added), isRemoval: false) == rule)
-            #expect(try story.process(.address(AddressBook.Key(address)), isRemoval: true) == removal)
+            #expect(try story.process(.nexthop(NexthopObject(id: 9, kind: .blackhole))) == nexthop)
+            #expect(try story.process(.rule(added)) == rule)
+            #expect(try story.process(.removedAddress(address)) == removal)
         }
     }
 
@@ -112,7 +109,7 @@ struct RecordedOriginsTests {
             #expect(
                 try story.routing().routing.snapshot.routes(to: story.network, table: Route.mainTable).isEmpty
             )
-            #expect(try story.process(route, isRemoval: true) == nil)
+            #expect(try story.process(.removedRoute(route)) == nil)
         }
     }
 
@@ -123,10 +120,10 @@ struct RecordedOriginsTests {
             let route = try story.route()
             let removal = try story.make("route del 198.51.100.0/24")
             try story.dump()
-            #expect(try story.process(route, isRemoval: true) == removal)
+            #expect(try story.process(.removedRoute(route)) == removal)
             story.bytes.append(.overrun)
             try story.dump()
-            #expect(try story.process(route, isRemoval: true) == nil)
+            #expect(try story.process(.removedRoute(route)) == nil)
         }
     }
 }
