@@ -38,6 +38,10 @@ extension NetworkState {
         public struct Malformation: Error, Hashable, Sendable, CustomStringConvertible {
             /// What is wrong, and what is expected there.
             public let description: String
+
+            package init(_ description: String) {
+                self.description = description
+            }
         }
 
         /// Whether an answer is the expected one.
@@ -68,11 +72,7 @@ extension NetworkState {
                 words.removeSubrange(comment...)
             }
             description = words.joined(separator: " ")
-            do {
-                try read(words[...])
-            } catch {
-                throw Malformation(description: error.description)
-            }
+            try read(words[...])
         }
 
         /// Compares with an answer.
@@ -139,8 +139,6 @@ extension NetworkState {
 // MARK: - Parsing
 
 extension NetworkState.Expectation {
-    private typealias Invalid = SocketText.Invalid
-
     /// What follows the target, for messages.
     private static let grammar =
         "reachable, unreachable, via GATEWAY, dev NAME, from SOURCE, flags LETTERS, or a socket option"
@@ -148,7 +146,7 @@ extension NetworkState.Expectation {
     private static let options =
         "-4, -6, --interface, --source, --mark, --uid, --protocol, --port, --source-port or --tos"
 
-    private mutating func read(_ words: ArraySlice<String>) throws(Invalid) {
+    private mutating func read(_ words: ArraySlice<String>) throws(Malformation) {
         var rest = words
         var target: String?
         var families: Set<String> = []
@@ -163,23 +161,23 @@ extension NetworkState.Expectation {
                 try take(word, &rest)
             }
         }
-        guard let target else { throw Invalid("there is no target: begin with one, such as default") }
+        guard let target else { throw Malformation("there is no target: begin with one, such as default") }
         try options.restrict(onlyIPv4: families.contains("-4"), onlyIPv6: families.contains("-6"))
         name = target
         do {
             self.target = try SocketText.target(target, options)
         } catch {
-            throw Invalid("\(error)")
+            throw Malformation("\(error)")
         }
         if isReachable == nil, letters == nil { isReachable = true }
     }
 
     /// Takes a socket option, whose value can follow an equals sign.
-    private mutating func takeOption(_ word: String, _ rest: inout ArraySlice<String>) throws(Invalid) {
+    private mutating func takeOption(_ word: String, _ rest: inout ArraySlice<String>) throws(Malformation) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
             String.init)
         if parts.count == 2 { rest = [parts[1]] + rest }
-        func value() throws(Invalid) -> String { try Self.value(of: parts[0], &rest) }
+        func value() throws(Malformation) -> String { try Self.value(of: parts[0], &rest) }
         switch parts[0] {
         case "--interface": options.interface = InterfaceReference(nameOrIndex: try value())
         case "--source": options.sourceAddress = try SocketText.address(try value())
@@ -189,29 +187,31 @@ extension NetworkState.Expectation {
         case "--port": options.destinationPort = try SocketText.port(try value())
         case "--source-port": options.sourcePort = try SocketText.port(try value())
         case "--tos": options.typeOfService = try SocketText.typeOfService(try value())
-        default: throw Invalid("\"\(parts[0])\" is not known here: give \(Self.options)")
+        default: throw Malformation("\"\(parts[0])\" is not known here: give \(Self.options)")
         }
     }
 
-    private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws(Invalid) {
+    private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws(Malformation) {
         switch word {
         case "reachable", "unreachable":
-            guard isReachable == nil else { throw Invalid("reachable or unreachable is given twice") }
+            guard isReachable == nil else { throw Malformation("reachable or unreachable is given twice") }
             isReachable = word == "reachable"
         case "via": gateway = try Self.address(word, gateway, &rest)
         case "from": sourceAddress = try Self.address(word, sourceAddress, &rest)
         case "dev":
-            guard interface == nil else { throw Invalid("dev is given twice") }
+            guard interface == nil else { throw Malformation("dev is given twice") }
             interface = try Self.value(of: word, &rest)
         case "flags":
-            guard letters == nil else { throw Invalid("flags is given twice") }
+            guard letters == nil else { throw Malformation("flags is given twice") }
             letters = try Self.letters(&rest)
-        default: throw Invalid("\"\(word)\" is not known here: give \(Self.grammar)")
+        default: throw Malformation("\"\(word)\" is not known here: give \(Self.grammar)")
         }
     }
 
-    private static func value(of word: String, _ rest: inout ArraySlice<String>) throws(Invalid) -> String {
-        guard let value = rest.popFirst() else { throw Invalid("\(word) needs a value") }
+    private static func value(of word: String, _ rest: inout ArraySlice<String>) throws(Malformation)
+        -> String
+    {
+        guard let value = rest.popFirst() else { throw Malformation("\(word) needs a value") }
         return value
     }
 
@@ -219,12 +219,12 @@ extension NetworkState.Expectation {
         _ word: String,
         _ known: IPAddress?,
         _ rest: inout ArraySlice<String>
-    ) throws(Invalid) -> IPAddress {
-        guard known == nil else { throw Invalid("\(word) is given twice") }
+    ) throws(Malformation) -> IPAddress {
+        guard known == nil else { throw Malformation("\(word) is given twice") }
         let text = try value(of: word, &rest)
         guard let address = IPAddress(text), address.zone == nil else {
             let isName = word == "via" && text.first?.isLetter == true && !text.contains(":")
-            throw Invalid(
+            throw Malformation(
                 "\"\(text)\" after \(word) is not an address: give one such as 192.0.2.1"
                     + (isName ? ", or the interface as dev \(text)" : ""))
         }
@@ -232,12 +232,12 @@ extension NetworkState.Expectation {
     }
 
     /// The letters of `check`, which are printed as two words.
-    private static func letters(_ rest: inout ArraySlice<String>) throws(Invalid) -> String {
+    private static func letters(_ rest: inout ArraySlice<String>) throws(Malformation) -> String {
         var text = try value(of: "flags", &rest)
         if text.count == 2, let second = rest.popFirst() { text += second }
         let all = "WRctiCDld"
         guard text.count == all.count, zip(text, all).allSatisfy({ $0 == "-" || $0 == $1 }) else {
-            throw Invalid(
+            throw Malformation(
                 "\"\(text)\" after flags are not the letters WR ctiCDld, with - for each that is not set")
         }
         return "\(text.prefix(2)) \(text.dropFirst(2))"

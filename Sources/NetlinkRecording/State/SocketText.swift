@@ -6,13 +6,7 @@ package import NetlinkReachability
 /// The values of socket options and targets as text, as the command line and expectations have them.
 package enum SocketText {
     /// What is wrong with a text, and what to give instead.
-    package struct Invalid: Error, CustomStringConvertible {
-        package let description: String
-
-        package init(_ description: String) {
-            self.description = description
-        }
-    }
+    package typealias Invalid = NetworkState.Expectation.Malformation
 
     /// The protocols that the kernel accepts in a route lookup.
     package static let protocols: [ReachabilityOptions.IPProtocol] = [.tcp, .udp, .icmp]

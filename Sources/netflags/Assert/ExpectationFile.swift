@@ -27,7 +27,7 @@ struct ExpectationFile {
         name = file.name
         var found: [Line] = []
         try file.forEachLine(of: "expectation", such: "default reachable") { number, text in
-            let expectation = try UsageError.wrapping { try NetworkState.Expectation(text) }
+            let expectation = try NetworkState.Expectation(text)
             try expectation.options.checkProtocol(isReplay: isReplay)
             found.append(Line(number: number, expectation: expectation))
         }
