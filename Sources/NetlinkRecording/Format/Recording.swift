@@ -217,11 +217,7 @@ extension ClockReading {
     ///
     /// A unit of systemd with `ProcSubset=pid` has no such file, and its service manager knows the number.
     static func boot(file: String, variable: String?) -> UInt128? {
-        var text = [UInt8](repeating: 0, count: 36)
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        let count = read(descriptor, &text, text.count)
-        return boot(String(decoding: text.prefix(max(0, count)), as: UTF8.self)) ?? variable.flatMap(boot)
+        FileBytes.text(of: file, upTo: 36).flatMap(boot) ?? variable.flatMap(boot)
     }
 
     private static func boot(_ text: String) -> UInt128? {

@@ -67,11 +67,6 @@ package enum RecordingAnnotation: Hashable, Sendable {
         package var number: UInt32
         /// The value.
         package var value: Int32
-
-        /// Describes a setting.
-        package init(number: UInt32, value: Int32) {
-            (self.number, self.value) = (number, value)
-        }
     }
 
     /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,

@@ -79,11 +79,6 @@ package struct RecordingReader: ~Copyable {
         }
     }
 
-    /// Passes each entry to `body` up to the end of the file.
-    package mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingError) {
-        while try next({ body($0) }) != nil {}
-    }
-
     // MARK: - Frames
 
     /// Reads the next header, with the whole message in the window; `nil` at the end of the file.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import NetlinkReachability
+internal import SystemSupport
 
 extension Recording {
     /// Queries evaluated over recorded time: what an observation would have received, and why.
@@ -138,22 +139,15 @@ extension Recording {
 
     private func updates<Value>(_ queries: [NetworkQuery<Value>]) -> NetworkUpdates<Value> {
         NetworkUpdates(queries) { () throws(ReachabilityError) in
-            let box = ReplayBox(try replay(of: queries))
+            let replay = Locked(try replay(of: queries))
             return { () throws(ReachabilityError) in
-                while let step = try box.replay.next() {
-                    if case .change(let change) = step { return (change.index, change.result) }
+                try replay.withLock { (replay) throws(ReachabilityError) in
+                    while let step = try replay.next() {
+                        if case .change(let change) = step { return (change.index, change.result) }
+                    }
+                    return nil
                 }
-                return nil
             }
         }
-    }
-}
-
-/// A replay that a closure refers to, because it cannot be copied.
-private final class ReplayBox<Value: Sendable> {
-    var replay: Recording.Replay<Value>
-
-    init(_ replay: consuming Recording.Replay<Value>) {
-        self.replay = replay
     }
 }

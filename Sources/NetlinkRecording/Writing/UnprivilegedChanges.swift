@@ -21,19 +21,13 @@ struct UnprivilegedChanges {
         var message: [UInt8] = []
     }
 
-    /// An IPv6 address of an interface.
-    private struct AddressKey: Hashable {
-        let interfaceIndex: UInt32
-        let address: IPAddress
-    }
-
     /// The neighbours of the kernel, and those of the last dump.
     private var neighbours: [Neighbour.Key: Entry] = [:]
     /// The gateways of IPv4 default routes, between which their state decides where there are several.
     private var rivals: Set<Neighbour.Key> = []
     /// The gateways of IPv6 routes, which are passed over while they do not answer.
     private var gateways: Set<Neighbour.Key> = []
-    private var addresses: [AddressKey: InterfaceAddress] = [:]
+    private var addresses: [Neighbour.Key: InterfaceAddress] = [:]
     private var neighbourBudget: ChangeBudget
     private var routerBudget: ChangeBudget
     /// The budget of dumps for lifetimes of routes, which a router can make as short as it likes.
@@ -192,8 +186,8 @@ struct UnprivilegedChanges {
         }
     }
 
-    private static func key(_ address: InterfaceAddress) -> AddressKey {
-        AddressKey(interfaceIndex: address.interfaceIndex, address: address.address)
+    private static func key(_ address: InterfaceAddress) -> Neighbour.Key {
+        Neighbour.Key(interfaceIndex: address.interfaceIndex, address: address.address)
     }
 
     // MARK: Dumps

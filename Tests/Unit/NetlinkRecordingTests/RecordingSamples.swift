@@ -30,6 +30,13 @@ struct SeenEntry: Equatable {
     }
 }
 
+extension RecordingReader {
+    /// Reads all entries.
+    mutating func readAll(_ body: (RecordingEntry) -> Void) throws(RecordingError) {
+        while try next({ body($0) }) != nil {}
+    }
+}
+
 /// Reads a recording out of memory: all entries up to its end or its error.
 func readRecording(_ bytes: [UInt8]) -> (entries: [SeenEntry], error: RecordingError?) {
     var entries: [SeenEntry] = []

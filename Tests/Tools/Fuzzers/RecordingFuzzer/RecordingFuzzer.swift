@@ -13,12 +13,12 @@ public func fuzzRecording(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt 
     var reader = RecordingReader(bytes: Array(UnsafeBufferPointer(start: start, count: count)))
     var last: UInt64?
     do {
-        try reader.readAll { entry in
+        while try reader.next({ entry in
             check(last.map { $0 < entry.offset } ?? true, "offsets do not grow")
             check(entry.offset < UInt64(count), "an offset behind the end")
             last = entry.offset
             if case .message(let message) = entry.content { read(message) }
-        }
+        }) != nil {}
     } catch {
         check(error.offset <= UInt64(count), "an error behind the end")
         check(!error.description.isEmpty, "an error without words")
