@@ -30,14 +30,14 @@ final class RunLoopDelivery: @unchecked Sendable {
     /// - Parameter body: Called by a run loop; it is kept until the source is invalidated and the last call has
     ///   returned.
     init(_ body: @escaping @Sendable () -> Void) {
-        let call = Unmanaged.passRetained(RunLoopCall(body))
+        let call = Unmanaged.passRetained(KeptCall(body))
         var context = CFRunLoopSourceContext()
         context.info = call.toOpaque()
         context.release = { info in
-            if let info { Unmanaged<RunLoopCall>.fromOpaque(info).release() }
+            if let info { Unmanaged<KeptCall>.fromOpaque(info).release() }
         }
         context.perform = { info in
-            if let info { Unmanaged<RunLoopCall>.fromOpaque(info).takeUnretainedValue().body() }
+            if let info { Unmanaged<KeptCall>.fromOpaque(info).takeUnretainedValue().run() }
         }
         source = CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context)
         // No source releases it.
@@ -90,14 +90,5 @@ final class RunLoopDelivery: @unchecked Sendable {
     /// Removes it from every run loop, permanently.
     func invalidate() {
         if let source { CFRunLoopSourceInvalidate(source) }
-    }
-}
-
-/// The object that a source owns and calls.
-private final class RunLoopCall: Sendable {
-    let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-        self.body = body
     }
 }

@@ -24,7 +24,7 @@ package enum BackgroundThread {
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
         let context = Unmanaged.passRetained(
-            Work {
+            KeptCall {
                 name.withCString(csys_thread_name)
                 body()
             })
@@ -34,7 +34,7 @@ package enum BackgroundThread {
             &attributes,
             { context in
                 guard let context else { return nil }
-                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
+                Unmanaged<KeptCall>.fromOpaque(context).takeRetainedValue().run()
                 return nil
             },
             context.toOpaque()
@@ -42,13 +42,14 @@ package enum BackgroundThread {
         if status != 0 { context.release() }
         return status == 0
     }
+}
 
-    private final class Work: Sendable {
-        let run: @Sendable () -> Void
+/// A closure that C keeps a pointer to.
+package final class KeptCall: Sendable {
+    package let run: @Sendable () -> Void
 
-        init(_ run: @escaping @Sendable () -> Void) {
-            self.run = run
-        }
+    package init(_ run: @escaping @Sendable () -> Void) {
+        self.run = run
     }
 }
 
