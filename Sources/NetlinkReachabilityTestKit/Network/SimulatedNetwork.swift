@@ -75,13 +75,7 @@ public final class SimulatedNetwork: Sendable {
             state.withLock { $0.host.names.answer(to: name) }
         }
         source = NetworkSource(
-            routing: SimulatedRouting(
-                tables: { [state] () throws(ReachabilityError) in
-                    try state.withLock { (state) throws(ReachabilityError) in try state.tables(at: clock.now)
-                    }
-                },
-                answers: { [state] in state.withLock { $0.answers(at: clock.now) } }
-            ),
+            routing: SimulatedRouting(state: state, clock: clock),
             resolver: resolver,
             clock: ManualMonitorClock(clock),
             work: work,

@@ -2,24 +2,29 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
+internal import SystemSupport
 
 /// The routing source of a simulated network: answers each query from the current tables.
 struct SimulatedRouting: RoutingSource {
-    /// Returns the tables; throws when queries fail.
-    let tables: @Sendable () throws(ReachabilityError) -> any RoutingSource
-    /// Returns what shows whether anything answers.
-    let answers: @Sendable () -> AnswerRecord?
+    let state: Locked<SimulatedNetwork.State>
+    let clock: ManualClock
 
     func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
-        if case .answerRecord(let give) = query { return give(answers()) }
+        if case .answerRecord(let give) = query {
+            return give(state.withLock { $0.answers(at: clock.now) })
+        }
         return try tables().answer(query)
+    }
+
+    private func tables() throws(ReachabilityError) -> any RoutingSource {
+        try state.withLock { (state) throws(ReachabilityError) in try state.tables(at: clock.now) }
     }
 
     func answer(
         _ lookups: inout [RouteLookup],
         from first: Int
     ) throws(ReachabilityError) -> [InterfaceReading] {
-        let tables = try tables()
+        let tables = try base
         let facts = try tables.answer(&lookups, from: first)
         for index in first..<lookups.count where lookups[index].query.selectsNexthop {
             let lookup = lookups[index]

@@ -6,13 +6,15 @@ internal import RoutingModel
 
 extension HostState {
     package mutating func setUp(_ index: UInt32) {
-        perform(.setUp(index))
+        perform([.setUp(index)])
     }
 
     package mutating func setDown(_ index: UInt32) {
         // The interfaces that follow go down before the one that they follow.
         let order = walk(from: index) { state, index in
-            state.uppers(of: index).filter { state.interfaces[$0]?.isUp == true && state.follows($0) }
+            state.snapshot.links.uppers(of: index).filter {
+                state.interfaces[$0]?.isUp == true && state.follows($0)
+            }
         }
         for index in order { takeDown(index) }
     }
@@ -31,12 +33,12 @@ extension HostState {
             apply(.removedAddress(address), .address(isLoss: true))
         }
         forgetNeighbours(on: index)
-        let others = uppers(of: index).filter { !follows($0) }
+        let others = snapshot.links.uppers(of: index).filter { !follows($0) }
         perform(others.map(Step.followLower) + [.followPorts(index), .followPeer(index)])
     }
 
     package mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {
-        perform(.setCarrier(index, hasCarrier))
+        perform([.setCarrier(index, hasCarrier)])
     }
 
     // MARK: Steps
@@ -51,10 +53,6 @@ extension HostState {
         case followPorts(UInt32)
         /// Gives both ends of a pair a carrier while both are up.
         case followPeer(UInt32)
-    }
-
-    private mutating func perform(_ first: Step...) {
-        perform(first)
     }
 
     /// Takes steps, and those that follow from each before the next one.
@@ -104,7 +102,7 @@ extension HostState {
             insert(prefixRoute(of: address))
         }
         becomeReady(index)
-        let uppers = uppers(of: index).map { upper in
+        let uppers = snapshot.links.uppers(of: index).map { upper in
             follows(upper) && interfaces[upper]?.isUp == false ? Step.setUp(upper) : .followLower(upper)
         }
         return uppers + [.followPorts(index), .followPeer(index)]
@@ -117,7 +115,7 @@ extension HostState {
         showState(index)
         if !hasCarrier { forgetNeighbours(on: index, keeping: .permanent) }
         becomeReady(index)
-        return uppers(of: index).map(Step.followLower) + [.followPorts(index)]
+        return snapshot.links.uppers(of: index).map(Step.followLower) + [.followPorts(index)]
     }
 
     /// The interfaces that depend on one, each once and after those that depend on it.
@@ -150,7 +148,7 @@ extension HostState {
         let bound = tunnelsThatGo
         while let end = ends.popLast() {
             guard interfaces[end] != nil else { continue }
-            for index in walk(from: end, { $0.uppers(of: $1) + bound[$1, default: []] }) {
+            for index in walk(from: end, { $0.snapshot.links.uppers(of: $1) + bound[$1, default: []] }) {
                 let peer = peer(of: index)
                 remove(index)
                 if let peer { ends.append(peer) }
@@ -205,11 +203,6 @@ extension HostState {
     }
 
     // MARK: Layers
-
-    /// The interfaces that are stacked on one, such as its VLANs.
-    private func uppers(of index: UInt32) -> [UInt32] {
-        snapshot.links.uppers(of: index)
-    }
 
     /// Whether an interface is set up and down with the one below, and does not only lose its carrier.
     private func follows(_ upper: UInt32) -> Bool { snapshot.links[upper]?.kind == "vlan" }
