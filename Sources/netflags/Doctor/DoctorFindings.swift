@@ -41,7 +41,8 @@ struct DoctorFindings {
 
     /// Runs all checks.
     static func now() -> DoctorFindings {
-        DoctorFindings(
+        let links = ((try? KernelRouting().links()) ?? []).sorted { $0.index < $1.index }
+        return DoctorFindings(
             kernelRelease: currentKernelRelease,
             memberships: EventGroup.monitored.map { group in
                 (group, Result { () throws(ReachabilityError) in try EventSocket().join(group) })
@@ -51,8 +52,8 @@ struct DoctorFindings {
             },
             checksStrictly: Result { () throws(ReachabilityError) in try QuerySocket().isStrict },
             routes: Result(catching: RouteComparison.now),
-            interfaceNames: currentInterfaceNames,
-            interfaceWarnings: currentInterfaceWarnings,
+            interfaceNames: links.reduce(into: [:]) { $0[$1.index] = $1.name },
+            interfaceWarnings: warnings(about: links),
             resolver: .current,
             addressPolicyNotes: AddressPolicy.current.notes,
             lookup: medianLookup(),
@@ -64,17 +65,10 @@ struct DoctorFindings {
         )
     }
 
-    /// The names of this namespace's interfaces; none where they cannot be listed.
-    private static var currentInterfaceNames: [UInt32: String] {
-        let links = (try? KernelRouting().links()) ?? []
-        return links.reduce(into: [:]) { $0[$1.index] = $1.name }
-    }
-
-    /// The warnings about this namespace's addresses; none where they cannot be listed.
-    private static var currentInterfaceWarnings: [String] {
-        let links = (try? KernelRouting().links()) ?? []
+    /// The warnings about addresses of interfaces; none where they cannot be listed.
+    private static func warnings(about links: [Link]) -> [String] {
         let addresses = ((try? KernelRouting().addresses()) ?? []).filter { !$0.address.isLinkLocal }
-        return links.sorted { $0.index < $1.index }.flatMap { link in
+        return links.flatMap { link in
             let warning = InterfaceWarning(
                 name: link.name, kind: link.kind, portKind: link.portKind, isTunnel: link.isTunnel)
             return addresses.filter { $0.interfaceIndex == link.index }

@@ -22,15 +22,7 @@ struct ChangeCause: Hashable {
 
 extension ChangeCause {
     init(_ event: Recording.Event) {
-        let symbol: Symbol =
-            switch event.subject {
-            case .interface: .link
-            case .address: .address
-            case .route: .route
-            case .rule: .rule
-            case .nexthop, .settings: .other
-            }
-        self.init(time: event.time, text: event.description, symbol: symbol, event: event)
+        self.init(time: event.time, text: event.description, symbol: event.kind.symbol, event: event)
     }
 }
 
@@ -75,19 +67,19 @@ extension ChangeCause {
 
     /// The subject and the change in one word, such as `routeRemoved`.
     fileprivate var code: String? {
-        change.map { (event?.noun ?? "recording") + $0.prefix(1).uppercased() + $0.dropFirst() }
+        change.map { (event?.kind.noun ?? "recording") + $0.prefix(1).uppercased() + $0.dropFirst() }
     }
 }
 
 extension Recording.Event {
-    fileprivate var noun: String {
+    fileprivate var kind: (symbol: ChangeCause.Symbol, noun: String) {
         switch subject {
-        case .interface: "link"
-        case .address: "address"
-        case .route: "route"
-        case .rule: "rule"
-        case .nexthop: "nexthop"
-        case .settings: "settings"
+        case .interface: (.link, "link")
+        case .address: (.address, "address")
+        case .route: (.route, "route")
+        case .rule: (.rule, "rule")
+        case .nexthop: (.other, "nexthop")
+        case .settings: (.other, "settings")
         }
     }
 
@@ -131,19 +123,6 @@ extension Rule {
 }
 
 extension Recording.Mark.Kind {
-    /// The word in JSON.
-    fileprivate var word: String {
-        switch self {
-        case .overrun: "overrun"
-        case .suspended: "suspended"
-        case .stalled: "stalled"
-        case .unwritten: "unwritten"
-        case .interrupted: "interrupted"
-        case .ended: "ended"
-        case .cut: "cut"
-        case .damaged: "damaged"
-        case .clockSet: "clockSet"
-        case .clockBehind: "clockBehind"
-        }
-    }
+    /// The name of the case in JSON.
+    fileprivate var word: String { String("\(self)".prefix { $0 != "(" }) }
 }

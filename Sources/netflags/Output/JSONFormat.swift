@@ -7,21 +7,13 @@ import SystemSupport
 
 /// JSON Lines: one object a target, each on a line of its own.
 struct JSONFormat: LineFormat {
-    private let explains: Bool
-    /// The members that depend on the flags alone: most repeat.
-    private var flagMembers: [ReachabilityFlags: ByteBuffer] = [:]
+    let explains: Bool
 
-    init(explains: Bool) {
-        self.explains = explains
-    }
-
-    mutating func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
+    func write(_ line: TargetLine, to buffer: inout ByteBuffer) {
         let report = line.outcome?.report
-        let flags = members(line.flags)
         buffer.line { json in
             json.member("target", line.target)
-            json.separate()
-            json.append(bytes: flags.bytes)
+            json.members(line.flags)
             json.member("address", report?.address)
             json.pathMembers(
                 report?.interface, report?.gateway, report?.reason, line.reason, line.outcome?.failure)
@@ -39,15 +31,7 @@ struct JSONFormat: LineFormat {
     }
 
     /// Writes nothing: no line is kept.
-    mutating func flush(to buffer: inout ByteBuffer) {}
-
-    private mutating func members(_ flags: ReachabilityFlags) -> ByteBuffer {
-        if let known = flagMembers[flags] { return known }
-        var members = ByteBuffer()
-        members.members(flags)
-        flagMembers[flags] = members
-        return members
-    }
+    func flush(to buffer: inout ByteBuffer) {}
 }
 
 extension ByteBuffer {

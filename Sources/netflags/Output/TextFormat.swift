@@ -75,7 +75,7 @@ struct TextFormat: LineFormat {
         table.add(report.reason.description + (evidence.map { "; \($0)" } ?? ""))
         // Why packets cannot leave is whole; otherwise the reason says again what the columns before it do.
         table.endRow(isWhole: line.exitStatus == .unreachable || evidence != nil) {
-            if explains { TextExplanation.write(report, line, to: &$0) }
+            if explains { $0.explanation(of: report, line) }
         }
     }
 
@@ -91,50 +91,46 @@ extension ReachabilityFlags {
 
 /// The lines that `--explain` prints below a row: the event that changed the answer, each evaluated address, and what
 /// the kernel answered for it.
-enum TextExplanation {
-    static func write(_ report: ReachabilityReport, _ target: TargetLine, to buffer: inout ByteBuffer) {
+extension ByteBuffer {
+    fileprivate mutating func explanation(of report: ReachabilityReport, _ target: TargetLine) {
         if !target.causes.isEmpty {
             let words = target.causes.map(\.text).joined(separator: "; ")
-            line("cause", target.causes.count > 1 ? "one of: \(words)" : words, to: &buffer)
+            explain("cause", target.causes.count > 1 ? "one of: \(words)" : words)
         }
-        for finding in report.findings { write(finding, from: report.sourceAddress, to: &buffer) }
-        for carrier in report.carriers { line("carrier", carrier.description, to: &buffer) }
-        if let source = report.sourceAddress { line("source", source.description, to: &buffer) }
-        if let result = report.connectResult { line("socket", result.description, to: &buffer) }
-        if let returns = report.returns { line("returns", returns.description, to: &buffer) }
+        for finding in report.findings { explanation(of: finding, from: report.sourceAddress) }
+        for carrier in report.carriers { explain("carrier", carrier.description) }
+        if let source = report.sourceAddress { explain("source", source.description) }
+        if let result = report.connectResult { explain("socket", result.description) }
+        if let returns = report.returns { explain("returns", returns.description) }
         if let evidence = target.evidence, evidence.verdict != .none || evidence.lastAnswer != nil {
-            line("evidence", evidence.description, to: &buffer)
+            explain("evidence", evidence.description)
         }
-        if report.isReachable { line("note", "not looked at: firewall", to: &buffer) }
+        if report.isReachable { explain("note", "not looked at: firewall") }
     }
 
-    private static func write(
-        _ finding: ReachabilityReport.Finding,
-        from source: IPAddress?,
-        to buffer: inout ByteBuffer
-    ) {
-        line("asked", "\(finding.address)  \(finding.flags.letters)  \(finding.reason)", to: &buffer)
+    private mutating func explanation(of finding: ReachabilityReport.Finding, from source: IPAddress?) {
+        explain("asked", "\(finding.address)  \(finding.flags.letters)  \(finding.reason)")
         if let number = finding.kernelError {
-            line("kernel", "refused: \(SystemCallError.message(number))", to: &buffer)
+            explain("kernel", "refused: \(SystemCallError.message(number))")
         }
         if let route = finding.route {
             let words = route.attributes.compactMap(\.words).joined(separator: ", ")
-            line("route", "\(route.type) \(route.destination) in \(words)", to: &buffer)
-            for nexthop in route.nexthops { line("nexthop", nexthop.description, to: &buffer) }
+            explain("route", "\(route.type) \(route.destination) in \(words)")
+            for nexthop in route.nexthops { explain("nexthop", nexthop.description) }
         }
         if let interface = finding.interface, let state = finding.interfaceState {
             let words = "\(interface.name): index \(interface.index), \(interface.type), \(state)"
-            line("interface", words, to: &buffer)
+            explain("interface", words)
             let warning = InterfaceWarning(
                 name: interface.name, kind: state.kind, portKind: state.portKind,
                 isTunnel: finding.flags.contains(.transientConnection))
             if let source, source.family == finding.address.family {
-                for words in warning.words(from: source) { line("warning", words, to: &buffer) }
+                for words in warning.words(from: source) { explain("warning", words) }
             }
         }
     }
 
-    private static func line(_ label: String, _ text: String, to buffer: inout ByteBuffer) {
-        buffer.line(label, text, margin: 4, indentation: 14)
+    private mutating func explain(_ label: String, _ text: String) {
+        line(label, text, margin: 4, indentation: 14)
     }
 }

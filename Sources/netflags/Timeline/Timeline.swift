@@ -185,8 +185,9 @@ extension Timeline {
     }
 
     private mutating func take(_ change: Recording.Change<ReachabilityReport>) {
-        var interval = Interval(change)
-        interval.boot = boot
+        var interval = Interval(
+            start: change.time, end: change.time, state: Timeline.State(change.result), answer: change.result,
+            reason: change.result.reason, boot: boot)
         if !change.isFirst {
             interval.cause = change.cause.map { ChangeCause($0) }
             let before = change.before ?? lanes[change.index].newest?.answer
@@ -250,14 +251,6 @@ extension Timeline.Lane {
         guard var last = intervals.popLast() else { return }
         last.end = max(time, last.start)
         if last.end > last.start { intervals.append(last) }
-    }
-}
-
-extension Timeline.Interval {
-    fileprivate init(_ change: Recording.Change<ReachabilityReport>) {
-        self.init(
-            start: change.time, end: change.time, state: Timeline.State(change.result), answer: change.result,
-            reason: change.result.reason)
     }
 }
 

@@ -13,8 +13,7 @@ struct TimelineHistory {
         let milliseconds: Int64
         /// `nil` where that is not known.
         let isReachable: Bool?
-        let unreachable: Int64
-        let losses: Int
+        let sums: TimelineTotal.Sums
     }
 
     private static let minute: Int64 = 60_000
@@ -43,10 +42,10 @@ struct TimelineHistory {
         try write(
             "netflags_unreachable_seconds_total", .counter,
             "The recorded time in which packets could not leave.", deliver
-        ) { MetricsText.seconds($0.unreachable) }
+        ) { MetricsText.seconds($0.sums.unreachable) }
         try write(
             "netflags_losses_total", .counter, "How often packets could not leave any more.", deliver
-        ) { "\($0.losses)" }
+        ) { "\($0.sums.losses)" }
         var end = ByteBuffer()
         end.append("# EOF\n")
         try deliver(&end)
@@ -74,23 +73,19 @@ struct TimelineHistory {
     }
 
     private static func forEachSample(of lane: Timeline.Lane, _ body: (Sample) throws -> Void) throws {
-        var (unreachable, losses, isLost): (Int64, Int, Bool) = (0, 0, false)
+        var sums = TimelineTotal.Sums()
         var last = Int64.min
         for (index, interval) in lane.intervals.enumerated() {
-            let begin = interval.start.microsecondsSince1970
-            let isLoss = interval.isReachable == false
-            if isLoss, !isLost { losses += 1 }
-            isLost = isLoss
             func add(_ milliseconds: Int64) throws {
                 guard milliseconds > last else { return }
                 last = milliseconds
-                let time = isLoss ? max(0, milliseconds * 1_000 - begin) : 0
-                try body(
-                    Sample(
-                        milliseconds: milliseconds, isReachable: interval.isReachable,
-                        unreachable: unreachable + time, losses: losses))
+                var (part, found) = (interval, sums)
+                part.end = max(part.start, Recording.Time(microsecondsSince1970: milliseconds * 1_000))
+                found.add(part)
+                try body(Sample(milliseconds: milliseconds, isReachable: interval.isReachable, sums: found))
             }
-            let (start, end) = (begin / 1_000, interval.end.microsecondsSince1970 / 1_000)
+            let start = interval.start.microsecondsSince1970 / 1_000
+            let end = interval.end.microsecondsSince1970 / 1_000
             if interval.state != .unrecorded, end > start {
                 try add(start)
                 let minutes = end - start <= longest ? end : start
@@ -100,7 +95,7 @@ struct TimelineHistory {
                 let next = lane.intervals.dropFirst(index + 1).first
                 if next?.state ?? .unrecorded == .unrecorded { try add(end) }
             }
-            if isLoss { unreachable += interval.end.microsecondsSince1970 - begin }
+            sums.add(interval)
         }
     }
 }

@@ -176,30 +176,22 @@ final class WaitingText {
                 descriptor = open(folder.fileName, Self.unnamed | O_RDWR | O_EXCL | O_CLOEXEC, 0o600)
             }
         }
-        var count = 0
-        while count < bytes.count, !isFull {
-            let status = bytes.withUnsafeBytes {
-                pwrite(
-                    descriptor, $0.baseAddress?.advanced(by: count), bytes.count - count,
-                    off_t(stored + count))
-            }
-            if status >= 0 { count += status } else { isFull = errno != EINTR }
-        }
+        isFull = FileBytes.write(bytes, to: descriptor).number != 0
         guard !isFull else { return }
-        stored += count
+        stored += bytes.count
         bytes.removeAll(keepingCapacity: true)
     }
 
     /// Passes on the text, portion by portion.
     func forEachPortion(_ body: ([UInt8]) throws(FileFailure) -> Void) throws(FileFailure) {
-        var place = 0
-        while place < stored {
-            var portion = [UInt8](repeating: 0, count: min(Self.portion, stored - place))
-            let count = pread(descriptor, &portion, portion.count, off_t(place))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw FileFailure("read the rows that wait", count < 0 ? errno : EIO) }
-            try body(Array(portion.prefix(count)))
-            place += count
+        if stored > 0 { lseek(descriptor, 0, SEEK_SET) }
+        while stored > 0 {
+            let (portion, number) = FileBytes.read(descriptor, upTo: min(Self.portion, stored))
+            guard !portion.isEmpty else {
+                throw FileFailure("read the rows that wait", number == 0 ? EIO : number)
+            }
+            try body(portion)
+            stored -= portion.count
         }
         if !bytes.isEmpty { try body(bytes) }
     }

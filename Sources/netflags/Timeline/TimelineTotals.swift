@@ -32,7 +32,7 @@ struct TimelineTotal: CursorLine {
         private(set) var lossStart: Int64?
         private(set) var lossEnd: Int64?
 
-        fileprivate init() {}
+        init() {}
 
         fileprivate init?(_ numbers: some Sequence<Int64?>) {
             let numbers = Array(numbers)
@@ -52,7 +52,7 @@ struct TimelineTotal: CursorLine {
         /// What never decreases.
         var counters: [Int64] { [unreachable, unrecorded, recorded, losses] }
 
-        fileprivate mutating func add(_ interval: Timeline.Interval) {
+        mutating func add(_ interval: Timeline.Interval) {
             let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
             if interval.state == .unrecorded { unrecorded += end - start }
             if interval.isReachable != nil { recorded += end - start }
