@@ -114,7 +114,7 @@ lint: ## Check the format of all Swift sources, their imports, and that public d
 	$(SWIFT) format lint --strict --configuration .swift-format --recursive --parallel \
 		Package.swift Sources Tests Benchmarks/Sources \
 		$(EXAMPLES)
-	@version=$$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/netflags/Commands/Netflags.swift); \
+	@version=$$(sed -n 's/.*static let version = "\(.*\)"/\1/p' Sources/netflags/Options/NetflagsCommand.swift); \
 	grep -q "^## $$version" CHANGELOG.md || { echo "CHANGELOG.md has no heading for version $$version" >&2; exit 1; }
 	@docs/check-links
 	@! grep -rnE '\bMutex *[<(]' --include='*.swift' --exclude-dir='.build*' Sources Tests || \

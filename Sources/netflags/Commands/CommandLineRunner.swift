@@ -42,7 +42,7 @@ enum CommandLineRunner {
         } catch {
             return try report(error, arguments)
         }
-        printNote(on: arguments)
+        note(on: arguments).map(printError)
         do {
             return try command.perform()
         } catch let error as UsageError {
@@ -55,7 +55,7 @@ enum CommandLineRunner {
     /// The parser compares each argument with all others, which takes seconds for thousands of them. What follows the
     /// last option and its value is a target of a command that takes a list, and an error of any other command.
     private static func split(_ arguments: [String]) -> (parsable: [String], targets: [String]) {
-        guard arguments.first != WhatIf.configuration.commandName else {
+        guard arguments.first != CommandName.whatIf.rawValue else {
             return (WhatIf.readable(arguments), [])
         }
         let lastOption = arguments.lastIndex { $0.hasPrefix("-") } ?? -1
@@ -72,24 +72,20 @@ enum CommandLineRunner {
     /// A command comes first. `netflags --json watch` and `netflags wacht example.com` ask about hosts named "watch"
     /// and "wacht", which is seldom what the user means.
     static func note(on arguments: [String]) -> String? {
-        guard let first = arguments.first, !Netflags.commandNames.contains(first) else { return nil }
-        if let name = arguments.first(where: { !$0.hasPrefix("-") && Netflags.commandNames.contains($0) }) {
+        guard let first = arguments.first, !CommandName.all.contains(first) else { return nil }
+        if let name = arguments.first(where: { !$0.hasPrefix("-") && CommandName.all.contains($0) }) {
             return "asking about a host named \"\(name)\": to run the command, put it first"
         }
-        guard !first.hasPrefix("-"), let name = Netflags.commandNames.first(where: first.isTypo)
+        guard !first.hasPrefix("-"), let name = CommandName.all.first(where: first.isTypo)
         else { return nil }
         return "asking about a host named \"\(first)\": the command is \"\(name)\""
-    }
-
-    private static func printNote(on arguments: [String]) {
-        if let note = note(on: arguments) { printError(note) }
     }
 
     /// Throws for `netflags help WORD` without a command of that name, which the parser takes for `netflags help`.
     private static func checkHelp(_ arguments: [String]) throws(UsageError) {
         guard arguments.first == "help", arguments.count > 1 else { return }
-        guard Netflags.commandNames.contains(arguments[1]) || arguments[1].hasPrefix("-") else {
-            let names = Netflags.commandNames.dropLast().joined(separator: ", ")
+        guard CommandName.all.contains(arguments[1]) || arguments[1].hasPrefix("-") else {
+            let names = CommandName.all.dropLast().joined(separator: ", ")
             throw UsageError("there is no command \"\(arguments[1])\": give one of \(names)")
         }
     }
@@ -98,7 +94,7 @@ enum CommandLineRunner {
     /// standard error.
     private static func report(_ error: any Error, _ arguments: [String]) throws -> ExitStatus {
         guard Netflags.exitCode(for: error).isSuccess else {
-            printNote(on: arguments)
+            note(on: arguments).map(printError)
             return reportUsage(Netflags.message(for: error), arguments)
         }
         var message = Netflags.fullMessage(for: error)
@@ -110,7 +106,7 @@ enum CommandLineRunner {
     }
 
     private static func reportUsage(_ message: String, _ arguments: [String]) -> ExitStatus {
-        let name = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
+        let name = arguments.first.flatMap { CommandName.all.contains($0) ? $0 : nil }
         let message = ParserMessage(message, of: name)
         printError(message.text)
         let isRoot = arguments.isEmpty || name == "help"

@@ -35,23 +35,14 @@ struct Netflags: ParsableCommand {
             See also: netflags <command> --help, netflags(1), and docs/netflags.md and docs/flag-rules.md of \
             swift-netlink-reachability.
             """,
-        version: versionText,
+        version: CommandConfiguration.versionText,
         subcommands: subcommands
     )
-
-    /// The version of the package.
-    static let version = "0.2.0"
-
-    /// The name and the version, as `--version` of each command prints them.
-    static let versionText = "netflags \(version)"
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
         WhatIf.self, Assert.self, Sockets.self, Order.self, Doctor.self,
     ]
-
-    /// The words that name a command when they come first; `help` is the parser's.
-    static let commandNames = subcommands.compactMap { $0.configuration.commandName } + ["help"]
 
     /// Whether the root reads a command line that begins with a word.
     private static func reads(_ word: String) -> Bool {
@@ -80,47 +71,12 @@ struct Netflags: ParsableCommand {
     }
 }
 
-extension CommandConfiguration {
-    /// The configuration of a command of ``Netflags`` that is parsed without it.
-    ///
-    /// With a super-command, the parser does not look for `--generate-completion-script`, for which it parses two
-    /// commands of its own.
-    init(commandNamed name: String, abstract: String, usage: String, discussion: String) {
-        self.init(
-            commandName: name, _superCommandName: "netflags", abstract: abstract, usage: usage,
-            discussion: discussion, version: Netflags.versionText)
-    }
-}
-
-/// A command with an exit status of its own.
-protocol NetflagsCommand: ParsableCommand {
-    /// Runs the command.
-    ///
-    /// - Returns: The exit status of a run that did its work.
-    /// - Throws: ``UsageError``, or why the command could not do its work: the exit status is 2 then.
-    func perform() throws -> ExitStatus
-}
-
-/// A command that ends with a list of targets.
-protocol TargetListCommand: NetflagsCommand {
-    /// The targets as given.
-    var targets: [String] { get set }
-}
-
-extension TargetListCommand {
-    /// The query of a command that waits for changes: it has a target at least.
-    func query(_ socket: SocketOptions, isReplay: Bool = false) throws(UsageError) -> TargetQuery {
-        guard !targets.isEmpty else { throw .noTargets }
-        return TargetQuery(targets: targets, options: try socket.options(isReplay: isReplay))
-    }
-}
-
 /// The root as completion scripts know it: with the options of its default command, and without its targets, for
 /// which the scripts would take the names of commands.
 struct RootCompletion: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "netflags",
-        version: Netflags.versionText,
+        version: CommandConfiguration.versionText,
         subcommands: Netflags.subcommands
     )
 

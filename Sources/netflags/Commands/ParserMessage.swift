@@ -51,7 +51,7 @@ struct ParserMessage {
 
     /// A note on an option that is a command, or one of other commands.
     private static func notes(on option: String, named name: String, of command: String?) -> [String] {
-        if command == nil, Netflags.commandNames.contains(name) {
+        if command == nil, CommandName.all.contains(name) {
             return ["\(name) is a command, and comes first: netflags \(name)"]
         }
         let owners = Netflags.subcommands.filter { options(of: $0).contains(option) }

@@ -69,7 +69,7 @@ struct CommandLineTests {
         #expect(help.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
-    @Test(arguments: [""] + Netflags.commandNames.dropLast())
+    @Test(arguments: [""] + CommandName.all.dropLast())
     func `the help of each command fits a screen of 50 lines`(command: String) throws {
         let arguments = command.isEmpty ? ["--help"] : [command, "--help"]
         let lines = try NetflagsProcess.run(arguments, environment: ["COLUMNS=80"]).output.split(

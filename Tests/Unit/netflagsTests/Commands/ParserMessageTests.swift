@@ -12,7 +12,7 @@ struct ParserMessageTests {
             _ = try Netflags.parseCommand(arguments)
             return ParserMessage("")
         } catch {
-            let command = arguments.first.flatMap { Netflags.commandNames.contains($0) ? $0 : nil }
+            let command = arguments.first.flatMap { CommandName.all.contains($0) ? $0 : nil }
             return ParserMessage(Netflags.message(for: error), of: command)
         }
     }

@@ -7,7 +7,7 @@ import NetlinkRecording
 /// `netflags order`.
 struct Order: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "order",
+        commandNamed: .order,
         abstract: "Print addresses in the order to try them, and why.",
         usage: "netflags order [options] <name or address> ...",
         discussion: """

@@ -9,7 +9,7 @@ import SystemSupport
 /// `netflags path`.
 struct Path: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "path",
+        commandNamed: .path,
         abstract: "Print the default path: interfaces, gateways and DNS.",
         usage: "netflags path [options]",
         discussion: """

@@ -7,7 +7,7 @@ import NetlinkRecording
 /// `netflags check`, the default command.
 struct Check: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "check",
+        commandNamed: .check,
         abstract: "Print the flags of each target (the default command).",
         usage: "netflags [check] [options] <target> ...",
         discussion: """

@@ -8,7 +8,7 @@ internal import NetlinkRecording
 /// `netflags watch`.
 struct Watch: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "watch",
+        commandNamed: .watch,
         abstract: "Print the flags of each target at every change.",
         usage: "netflags watch [options] <target> ...",
         discussion: """

@@ -9,7 +9,7 @@ import SystemSupport
 /// `netflags timeline`.
 struct TimelineCommand: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "timeline",
+        commandNamed: .timeline,
         abstract: "Print when each target was reachable in a recording.",
         usage: "netflags timeline [options] <recording> <target> ...",
         discussion: """

@@ -7,7 +7,7 @@ internal import NetlinkRecording
 /// `netflags assert`.
 struct Assert: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "assert",
+        commandNamed: .assert,
         abstract: "Check a file of expectations.",
         usage: "netflags assert [options] <file>",
         discussion: """

@@ -7,7 +7,7 @@ import NetlinkRecording
 /// `netflags diff`.
 struct Diff: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "diff",
+        commandNamed: .diff,
         abstract: "Print what two recordings answer differently, and why.",
         usage: "netflags diff [options] <old> <new> [<target> ...]",
         discussion: """

@@ -7,7 +7,7 @@ internal import NetlinkRecording
 /// `netflags what-if`.
 struct WhatIf: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "what-if",
+        commandNamed: .whatIf,
         abstract: "Print what a change would do, without making it.",
         usage: """
             netflags what-if [options] <change> ... [-- <target> ...]

@@ -5,7 +5,7 @@ import ArgumentParser
 /// `netflags doctor`.
 struct Doctor: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "doctor",
+        commandNamed: .doctor,
         abstract: "Print what this kernel and container allow.",
         usage: "netflags doctor [--json]",
         discussion: """

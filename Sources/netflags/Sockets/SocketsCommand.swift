@@ -8,7 +8,7 @@ import SystemSupport
 /// `netflags sockets`.
 struct Sockets: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "sockets",
+        commandNamed: .sockets,
         abstract: "Print what becomes of connected sockets.",
         usage: "netflags sockets [options]",
         discussion: """

@@ -9,7 +9,7 @@ import SystemSupport
 /// `netflags record`.
 struct Record: NetflagsCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "record",
+        commandNamed: .record,
         abstract: "Write a recording of routing and its changes.",
         usage: "netflags record [options] <file>\nnetflags record --keep <size> <directory>",
         discussion: """
@@ -78,7 +78,7 @@ struct Record: NetflagsCommand {
     private static func meaning(of word: String) -> String? {
         if word == "live" { return "the running kernel" }
         if TargetQuery.isRecordedTarget(word) { return "a target" }
-        if Netflags.commandNames.contains(word) { return "a command" }
+        if CommandName.all.contains(word) { return "a command" }
         return if_nametoindex(word) == 0 ? nil : "an interface"
     }
 

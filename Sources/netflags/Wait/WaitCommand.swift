@@ -8,7 +8,7 @@ import SystemSupport
 /// `netflags wait`.
 struct Wait: TargetListCommand {
     static let configuration = CommandConfiguration(
-        commandNamed: "wait",
+        commandNamed: .wait,
         abstract: "Wait until every target is reachable, or none is.",
         usage: "netflags wait [options] <target> ...",
         discussion: """
@@ -142,11 +142,6 @@ extension Wait {
             failure = error
         }
         return (status, progress.withLock { $0.results }, failure)
-    }
-
-    /// Whether a target meets the condition `up`; `nil` where that is not known.
-    private func isReachable(_ result: Answer?) -> Bool? {
-        result.flatMap { answers ? $0.receivesAnswers : $0.isReachable }
     }
 
     // MARK: Output
