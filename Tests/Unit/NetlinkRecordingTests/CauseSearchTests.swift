@@ -208,7 +208,7 @@ struct CauseSearchTests {
         let targets = (0..<50).map { "198.51.100.\($0)" }
         var trace = try Self.trace(targets, in: network)
         var search = CauseSearch()
-        let events = (0..<500).flatMap { number -> [NetworkChange] in
+        let events = (0..<100).flatMap { number -> [NetworkChange] in
             let index = UInt32(10 + number)
             return [
                 Self.link(index, "veth\(number)", [.up]), .address(Self.own("10.200.0.1", 32, on: index)),

@@ -114,7 +114,7 @@ struct EventOriginTests {
             _ = try Self.events(of: &recorder, &network)
             var generator = SeededGenerator(seed: 4_300)
             var made: [Bool] = Array(repeating: false, count: changes.count)
-            for round in 0..<Rounds.of(2_000) {
+            for round in 0..<Rounds.of(600) {
                 let place = Int.random(in: changes.indices, using: &generator)
                 let change = changes[place]
                 let process = try Self.run(made[place] ? change.back : change.forth)

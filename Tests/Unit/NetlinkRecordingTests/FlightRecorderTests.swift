@@ -67,7 +67,7 @@ struct FlightRecorderTests {
             try ShellCommand.check(
                 """
                 \(Self.storm) ip link set lo up; \(netflags) record --keep 1M \(folder.path) & P=$!
-                \(waitForDump) while kill -0 $P 2>/dev/null; do storm 100; sleep 0.1; done & S=$!
+                \(waitForDump) while kill -0 $P 2>/dev/null; do storm 250; sleep 0.1; done & S=$!
                 \(Self.wait("[ ! -e \(folder.path(1)) ]")) [ ! -e \(folder.path(1)) ]
                 kill -9 $P; wait $P || true; wait $S
                 """)
@@ -122,11 +122,15 @@ struct FlightRecorderTests {
 
     @Test func `a recorder that is held up states its loss, and has the network of after it`() throws {
         try LiveNetwork().run {
-            // Twenty thousand notifications do not fit into the socket's buffer.
+            // Five thousand notifications of so many nexthops do not fit into the socket's buffer.
             try ShellCommand.check(
                 """
-                \(Self.storm) ip link set lo up; \(netflags) record --keep 4M \(folder.path) & P=$!
-                \(waitForDump) kill -STOP $P; storm 15000; ip route add 10.9.9.0/24 dev lo; kill -CONT $P
+                ip link set lo up; \(netflags) record --keep 4M \(folder.path) & P=$!
+                \(waitForDump) kill -STOP $P; N=$(printf ' nexthop dev lo%.0s' $(seq 150))
+                for i in $(seq 2500); do
+                echo "route add 10.0.$((i % 250)).0/24$N"; echo "route del 10.0.$((i % 250)).0/24"
+                done | ip -batch -
+                ip route add 10.9.9.0/24 dev lo; kill -CONT $P
                 kill -TERM $P; wait $P
                 """)
             #expect(try annotations().contains(.overrun))

@@ -173,12 +173,13 @@ struct RecordedClockTests {
     @Test func `clocks that are set back and ahead by centuries end no reader`() throws {
         let (far, century) = (Int64(1) << 33, Int64(1) << 32)
         var bytes = clock(at: 0, wall: 0) + dump(1)
-        for _ in 0..<10_000 {
+        // The sum of a thousand exceeds an Int64 of microseconds.
+        for _ in 0..<2_000 {
             bytes += clock(at: 0, wall: far) + stamp(century - 1) + SampleMessage.route(interface: 2)
             bytes += clock(at: 0, wall: 0) + stamp(century - 2) + SampleMessage.route(interface: 2)
         }
         let seconds = try read(bytes).seconds
-        #expect(seconds.count == 20_000 && seconds == seconds.sorted())
+        #expect(seconds.count == 4_000 && seconds == seconds.sorted())
     }
 
     // MARK: Starts that are not known

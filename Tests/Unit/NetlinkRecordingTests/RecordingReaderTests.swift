@@ -66,7 +66,8 @@ struct RecordingReaderTests {
             if next > bytes.count { break }
             boundaries.append(next)
         }
-        for cut in 1..<bytes.count {
+        // Each byte of the first messages, and then each residue of a length that is a multiple of four.
+        for cut in 1..<bytes.count where cut < 1_000 || cut % 5 == 0 {
             let (entries, error) = readRecording(Array(bytes[..<cut]))
             let start = boundaries.last { $0 <= cut } ?? 0
             let rest = cut - start

@@ -11,7 +11,7 @@ import Testing
 
 /// Very many routes of one prefix, with every placement, against a plain list of them.
 struct LongChainTests {
-    private static let count: UInt32 = 1_000
+    private static let count: UInt32 = 500
 
     private static func insert(_ make: (UInt32) -> NetworkChange) -> NetworkSnapshot {
         var host = makeHost()
@@ -55,7 +55,7 @@ struct LongChainTests {
 
     @Test func `routes of a prefix stand as in a plain list, whatever comes and goes`() {
         var random = SeededGenerator(seed: 7)
-        for _ in 0..<Rounds.of(1_000) {
+        for _ in 0..<Rounds.of(500) {
             var host = makeHost()
             var list: [Route] = []
             for _ in 0..<40 {

@@ -22,7 +22,7 @@ struct TimelineCursorTests {
         let bytes = try readRecordingFile(Night.path)
         var cursor = TimelineCursor()
         var found: [Timeline.Interval] = []
-        for length in stride(from: bytes.count / 4, to: bytes.count, by: 509) + [bytes.count] {
+        for length in stride(from: bytes.count / 4, to: bytes.count, by: 1_021) + [bytes.count] {
             let file = try Scratch(Array(bytes.prefix(length)))
             guard let lane = try? Self.lane(file.path) else { continue }
             found += cursor.advance(over: lane)

@@ -2,6 +2,7 @@
 
 import Glibc
 import NamespaceTraits
+import NetlinkPlanning
 import TestNamespaces
 import Testing
 
@@ -112,17 +113,20 @@ struct ChangeWordsTests {
 
     @Test(.needs(.veth), arguments: [changes, numbers])
     func `ip takes and refuses the same changes`(changes: [String]) throws {
-        let host = try TestNamespace.oneWire()
-        try host.ip(
-            "addr add 192.0.2.3/24 dev w0", "addr add 2001:db8::1/64 dev w0 nodad",
-            "link add m0 link w0 type macvlan")
+        let host = try LiveNetwork()
+        try host.shell(
+            """
+            ip link add w0 type veth peer name w1; ip link set w1 up; ip link set w0 up
+            ip addr add 192.0.2.1/24 dev w0; ip addr add 192.0.2.3/24 dev w0
+            ip addr add 2001:db8::1/64 dev w0 nodad; ip link add m0 link w0 type macvlan
+            """)
         for change in changes {
-            let predicted = try host.run(
-                host.entering([NetflagsProcess.path, "what-if", change, "--", "203.0.113.1"]))
-            let isTaken =
-                (try? host.run(host.entering(["ip"] + change.split(separator: " ").map(String.init))))
-                .map { $0.status == 0 } ?? false
-            #expect((predicted.status < 2) == isTaken, "\(change): \(predicted.output)")
+            let predicted = try host.run {
+                Result { try NetworkState.live().applying([NetworkState.Change(change)]) }
+            }
+            let isTaken = (try? host.shell("ip \(change)")) != nil
+            let refusal = predicted.failure.map { "\($0)" }
+            #expect((refusal == nil) == isTaken, "\(change): \(refusal ?? "")")
         }
     }
 
