@@ -24,7 +24,7 @@ struct SimulatedRouting: RoutingSource {
         _ lookups: inout [RouteLookup],
         from first: Int
     ) throws(ReachabilityError) -> [InterfaceReading] {
-        let tables = try base
+        let tables = try tables()
         let facts = try tables.answer(&lookups, from: first)
         for index in first..<lookups.count where lookups[index].query.selectsNexthop {
             let lookup = lookups[index]

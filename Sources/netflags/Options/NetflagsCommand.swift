@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import NetlinkPlanning
+import NetlinkRecording
 import NetlinkReachability
 
 /// The words that name a command when they come first, in the order of the help; `help` is the parser's.
