@@ -2,27 +2,27 @@
 
 package import RoutingModel
 
-/// The answers to some queries after each event that can change them, and by which event each answer came.
+/// The answers to some queries after each event that can change them, and which event each answer followed.
 ///
-/// The caller says which events these are, from what the last evaluation of a query has read, and when what came before
-/// is settled. No query is about a name.
+/// The caller chooses the events from what the last evaluation of a query has read, and decides when earlier events
+/// are settled. No query has a host name.
 package struct AnswerTrace<Value: Sendable> {
     package typealias Answer = Result<Value, ReachabilityError>
 
     /// An event that changed an answer.
     package struct Step {
-        /// The number of the event, which the caller gave it.
+        /// The number that the caller gave the event.
         package let event: Int
-        /// The answer before it.
+        /// The answer before the event.
         package let before: Answer
-        /// The answer after it.
+        /// The answer after the event.
         package let answer: Answer
     }
 
     private struct Item {
         var query: any Query<Value>
         var answer: Answer?
-        /// The events since the last one that is settled, in their order.
+        /// The events since the last settled one, in their order.
         var steps: [Step] = []
         var dependencies = RouteDependencies()
         var evaluations = 0
@@ -32,7 +32,9 @@ package struct AnswerTrace<Value: Sendable> {
         }
     }
 
-    /// The most events of an answer that is not settled; the last of them has the place of those after it.
+    /// The most events kept for an answer that is not settled.
+    ///
+    /// A further event replaces the last one.
     private static var stepLimit: Int { 256 }
 
     private var items: [Item]
@@ -53,18 +55,20 @@ package struct AnswerTrace<Value: Sendable> {
         return items.count - 1
     }
 
-    /// Gives a number another query, which is not evaluated yet.
+    /// Replaces the query with a number.
+    ///
+    /// The new query is not evaluated yet.
     package mutating func replace(_ number: Int, with query: NetworkQuery<Value>) {
         items[number] = Item(query: query.query)
     }
 
-    /// The numbers of the queries that were evaluated.
+    /// The numbers of the queries that have been evaluated.
     package var evaluated: [Int] { items.indices.filter { items[$0].answer != nil } }
 
     /// The newest answer; `nil` before the first one.
     package func answer(to number: Int) -> Answer? { items[number].answer }
 
-    /// Whether an answer is the newest one, or differs from it in nothing that counts as a change.
+    /// Whether an answer is the newest one, or differs from it only in ways that do not count as a change.
     package func isNewest(_ answer: Answer, of number: Int) -> Bool {
         items[number].answer.map { items[number].isSame($0, answer) } ?? false
     }
@@ -74,10 +78,10 @@ package struct AnswerTrace<Value: Sendable> {
     /// Counts the evaluations of a query.
     package func evaluations(of number: Int) -> Int { items[number].evaluations }
 
-    /// The queries that the newest answer was found by.
+    /// The route queries that the newest answer was computed from.
     package func routeQueries(of number: Int) -> Set<RouteQuery> { items[number].dependencies.queries }
 
-    /// The facts about the host that the newest answer was found by.
+    /// The facts about the host that the newest answer was computed from.
     package func hostReading(of number: Int) -> HostReading { items[number].dependencies.host }
 
     /// What the newest answer depends on.
@@ -99,7 +103,7 @@ package struct AnswerTrace<Value: Sendable> {
     ///   - numbers: The queries.
     ///   - event: The number of the event that can have changed the answers; `nil` for no event.
     ///   - network: The network.
-    ///   - now: The time at which facts are read that have an age; `nil` for the present.
+    ///   - now: The instant at which facts with an age are read; `nil` for the present.
     /// - Returns: Whether the event changed an answer.
     @discardableResult
     package mutating func evaluate(
@@ -155,7 +159,7 @@ package struct AnswerTrace<Value: Sendable> {
         }
     }
 
-    /// The first event that gave a query an answer, of those that are not settled; `nil` for none.
+    /// The first unsettled event after which a query had an answer; `nil` for none.
     package func firstStep(of number: Int, to answer: Answer) -> Step? {
         items[number].steps.first { items[number].isSame($0.answer, answer) }
     }
@@ -165,9 +169,9 @@ package struct AnswerTrace<Value: Sendable> {
         items[number].steps = []
     }
 
-    /// Forgets the events of a query up to the last one that gave it an answer, or all if none did.
+    /// Forgets the events of a query up to the last one after which it had an answer; all of them if there is none.
     ///
-    /// - Returns: The last event; `nil` if none gave the answer.
+    /// - Returns: That event; `nil` for none.
     package mutating func settle(_ number: Int, upTo answer: Answer) -> Int? {
         let steps = items[number].steps
         let last = steps.lastIndex { items[number].isSame($0.answer, answer) }
@@ -180,6 +184,6 @@ package struct AnswerTrace<Value: Sendable> {
         for number in items.indices where !items[number].steps.isEmpty { items[number].steps = [] }
     }
 
-    /// Whether no event is kept.
+    /// Whether no event is stored.
     package var isSettled: Bool { items.allSatisfy(\.steps.isEmpty) }
 }

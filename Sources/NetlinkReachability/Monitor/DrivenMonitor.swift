@@ -2,38 +2,40 @@
 
 package import RoutingModel
 
-/// The monitor of some queries on a clock that the caller drives, without a thread: ``MonitorState`` and what it asks.
+/// A monitor of some queries without a thread: ``MonitorState`` and its work, on a clock that the caller drives.
 ///
-/// The caller passes notifications and instants, and the network of each evaluation. No query is about a name.
+/// The caller passes notifications, instants, and the network of each evaluation. No query has a host name.
 package struct DrivenMonitor<Value: Sendable> {
-    /// A result that differs from the one before in what counts as a change, or its error.
+    /// A result that counts as a change from the one before, or its error.
     package struct Change {
         /// The index of the query.
         package let index: Int
         /// The value, or why the query could not be answered.
         package let result: Result<Value, ReachabilityError>
-        /// Whether it is the first result of the query.
+        /// Whether this is the first result of the query.
         package let isFirst: Bool
-        /// The first event since the last evaluation after which the query had the result; `nil` for none.
+        /// The first event since the last evaluation after which the query had this result; `nil` for none.
         package let step: AnswerTrace<Value>.Step?
     }
 
     /// Why an evaluation is due.
     package enum Reason {
-        /// It is the evaluation that the monitor makes from time to time.
+        /// The monitor evaluates everything periodically.
         case routine
-        /// An earlier one failed.
+        /// An earlier evaluation failed.
         case failure
         /// Something has changed.
         case change
     }
 
     private let queries: [any Query<Value>]
-    /// The results after each event that can have changed them: the caller evaluates these.
+    /// The results after each event that can have changed them.
+    ///
+    /// The caller evaluates these queries.
     package var trace: AnswerTrace<Value>
     private var state = MonitorState()
     private var results: [Result<Value, ReachabilityError>?]
-    /// When the next evaluation is due: ``MonitorState/deadline`` after the last change of the state.
+    /// When the next evaluation is due: the ``MonitorState/deadline`` after the last change of the state.
     package private(set) var due: MonitorInstant?
 
     /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
@@ -43,32 +45,32 @@ package struct DrivenMonitor<Value: Sendable> {
         results = Array(repeating: nil, count: queries.count)
     }
 
-    /// Registers all queries but those for events: the next ``advance(to:on:)`` evaluates them.
+    /// Registers all queries except event queries: the next ``advance(to:on:)`` evaluates them.
     package mutating func begin(at now: MonitorInstant) {
         for index in queries.indices where !queries[index].isEvent {
             state.insert(MonitorState.ID(index + 1), at: now)
         }
     }
 
-    /// The values of the queries for events.
+    /// The values that the event queries have for an event.
     package func values(of event: NetworkEvent) -> [(index: Int, value: Value)] {
         queries.enumerated().compactMap { index, query in query.value(of: event).map { (index, $0) } }
     }
 
-    /// Takes a notification.
+    /// Records a notification.
     ///
-    /// - Returns: Whether it can concern a query.
+    /// - Returns: Whether the notification can concern a query.
     package mutating func note(_ notification: KernelNotification, at now: MonitorInstant) -> Bool {
         let isCause = state.note(notification, at: now)
         if isCause { due = state.deadline }
         return isCause
     }
 
-    /// Has the next ``advance(to:on:)`` evaluate all queries.
+    /// Makes the next ``advance(to:on:)`` evaluate all queries.
     ///
     /// - Parameters:
     ///   - now: The present instant.
-    ///   - counts: Whether the pause before the next evaluation counts from this one.
+    ///   - counts: Whether the pause before the next evaluation is counted from `now`.
     package mutating func evaluateAll(at now: MonitorInstant, counts: Bool = true) {
         let last = state.lastEvaluation
         state.evaluateAll(at: now)
@@ -81,7 +83,7 @@ package struct DrivenMonitor<Value: Sendable> {
         return due == state.failures.due ? .failure : .change
     }
 
-    /// Postpones an evaluation that no change requires.
+    /// Postpones the next evaluation, unless a change requires it.
     package mutating func postpone(to limit: MonitorInstant) {
         switch reason {
         case .routine: state.routineDue = limit
@@ -91,11 +93,11 @@ package struct DrivenMonitor<Value: Sendable> {
         due = state.deadline
     }
 
-    /// Evaluates what is due at an instant.
+    /// Performs the evaluations that are due at an instant.
     ///
     /// - Parameters:
     ///   - now: The instant.
-    ///   - network: Returns the network of that instant; it is not kept.
+    ///   - network: Returns the network of that instant; the monitor does not keep it.
     /// - Returns: The changes, in the order of the queries.
     package mutating func advance(
         to now: MonitorInstant,

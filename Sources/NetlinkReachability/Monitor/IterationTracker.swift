@@ -4,15 +4,15 @@ internal import SystemSupport
 
 /// Counts an iteration as work in flight from when it is woken until it waits for the next element.
 ///
-/// An iteration that finds an element waiting is not counted: a test that iterates step by step does other things
+/// An iteration that finds an unread element is not counted: a test that iterates step by step does other things
 /// before it waits again.
 package final class IterationTracker: Sendable {
     private struct State {
-        /// Whether it has never waited for an element.
+        /// Whether the iteration has never waited for an element.
         var isNew = true
         var isWaiting = false
         var isCounted = false
-        /// Whether an element waits to be read.
+        /// Whether an element is unread.
         var isUnread = false
         var isOver = false
     }
@@ -37,8 +37,8 @@ package final class IterationTracker: Sendable {
                 state.isUnread = true
                 return
             }
-            // The iteration resumes with this element. A second element that arrives before that is left for the next
-            // wait.
+            // The iteration resumes with this element. A second element that arrives before the iteration resumes is
+            // read by the next wait.
             state.isWaiting = false
             state.isCounted = true
             work.begin()

@@ -6,44 +6,46 @@ internal import SystemSupport
 
 /// The monitor's thread: waits for events, feeds them to ``MonitorState`` and performs the actions that it returns.
 ///
-/// All members belong to that thread. The only code of the user that it runs are handlers with
-/// ``NetworkSource/Delivery/onMonitorThread``. It calls them with no lock held and while nothing here is half
-/// done; what they start and stop comes as mail.
+/// All members belong to that thread. The only user code that it runs is handlers with
+/// ``NetworkSource/Delivery/onMonitorThread``. It calls them without a lock and in a consistent state. Observations
+/// that they start or stop arrive as mail.
 ///
-/// A structure that is not copied: accesses to a class's properties are checked at run time, for each event.
+/// A structure that is not copied: each access to a property of a class would be checked at run time.
 struct MonitorLoop: ~Copyable {
-    /// How many reads are made before due evaluations are looked at.
+    /// How many notifications are read before due evaluations are performed.
     private static let readLimit = 4_096
 
     private let mailbox: MonitorMailbox
     private let monitor: SharedMonitor
     private let clock: any MonitorClock
-    /// `nil` without notifications: for facts that do not change, and while the feed is broken.
+    /// The source of notifications; `nil` for facts that do not change, and while the feed is broken.
     private var feed: (any ChangeFeed)?
-    /// The number of polls when the feed was last opened, or tried; `nil` while it is not broken.
+    /// The number of polls when the feed was last opened or an attempt failed; `nil` while the feed works.
     private var pollsOfFailure: UInt64?
     private var followsNeighbours = false
-    /// Opened while an observation depends on answers.
+    /// The feed of closed connections, open while an observation depends on answers.
     private var closings: (any ClosingFeed)?
-    /// The connections that were closed since the evidence was last read, the newest of them.
+    /// The newest connections that were closed since the evidence was last read.
     private var closed: [EvidenceMemory.Closed] = []
-    /// Opened for the first observation that depends on them: closing them takes the kernel milliseconds.
+    /// Opened for the first observation that depends on them, and kept: closing them takes the kernel milliseconds.
     private var files: ResolverFiles?
     private let sleepWatch = SleepWatch()
 
     private var state: MonitorState
     private var observations = ObservationTable<any Observation>()
     private var listeners: [MonitorState.ID: EventListener] = [:]
-    /// The observations whose handlers may have to be called; its memory is used again.
+    /// The observations whose handlers may have to be called.
+    ///
+    /// Kept so that its memory is reused.
     private var changed: [any Observation] = []
-    /// Counts the notifications that were read.
+    /// The number of notifications that were read.
     private var notifications = 0
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
     /// What this thread has counted.
     private var counters = NetworkSource.MonitorCounters()
-    /// The part that the monitor's totals already include.
+    /// The part of ``counters`` that the monitor's totals already include.
     private var published = NetworkSource.MonitorCounters()
 
     init(mailbox: MonitorMailbox, feed: (any ChangeFeed)?, monitor: SharedMonitor) {
@@ -67,7 +69,7 @@ struct MonitorLoop: ~Copyable {
             readClosings()
             let actions = state.advance(to: clock.now)
             for action in actions.others { perform(action) }
-            // Before the evaluations of the poll, so that no change is missed between both.
+            // Before the evaluations of the poll, so that no change between the two is missed.
             if let pollsOfFailure, state.polls != pollsOfFailure { reopenFeed() }
             evaluate(actions.evaluations)
             // A handler can have posted mail.
@@ -167,7 +169,8 @@ struct MonitorLoop: ~Copyable {
             }
             return false
         } catch {
-            // A broken socket delivers no more notifications: poll instead, and open another one at each poll.
+            // A broken socket delivers no more notifications: poll instead, and try to open another socket at each
+            // poll.
             counters.take(feed.counters)
             self.feed = nil
             state.notePollingNeeded(at: now)
@@ -176,12 +179,12 @@ struct MonitorLoop: ~Copyable {
         }
     }
 
-    /// Opens a feed instead of one that is broken.
+    /// Opens a feed to replace a broken one.
     private mutating func reopenFeed() {
         pollsOfFailure = state.polls
         guard let opened = try? monitor.opening() else { return }
         let isWhole = (!followsNeighbours || opened.followNeighbours()) && opened.refusedGroups == 0
-        // The counters of the new feed begin anew.
+        // A new feed counts from zero.
         publish()
         counters.take(FeedCounters())
         published.take(FeedCounters())
@@ -194,7 +197,9 @@ struct MonitorLoop: ~Copyable {
         if files == nil { files = ResolverFiles(monitor.resolverFiles) }
     }
 
-    /// Makes the feed read notifications of neighbours, for the first observation that depends on them.
+    /// Makes the feed read notifications of neighbours.
+    ///
+    /// Called for the first observation that depends on neighbours.
     private mutating func followNeighbours(_ now: MonitorInstant) {
         guard !followsNeighbours else { return }
         followsNeighbours = true
@@ -203,7 +208,7 @@ struct MonitorLoop: ~Copyable {
         state.notePollingNeeded(at: now)
     }
 
-    /// How many closed connections are remembered, and read at once.
+    /// The most closed connections that are remembered, and that are read at once.
     private static let closingLimit = 4_096
 
     private mutating func followClosings() {
@@ -235,7 +240,7 @@ struct MonitorLoop: ~Copyable {
             entry(mailbox.wakeUp.descriptor), entry(feed?.descriptor), entry(sleepWatch?.descriptor),
             entry(files?.descriptor), entry(files?.mountDescriptor, POLLPRI), entry(closings?.descriptor),
         ]
-        // Where a sandbox refuses to wait, everything may be ready.
+        // Where a sandbox refuses poll(2), every descriptor may be ready.
         let isRefused = waitForDescriptors(&entries, milliseconds: timeout) < 0
         func isReady(_ index: Int) -> Bool { isRefused || entries[index].revents != 0 }
         if isReady(0) { mailbox.wakeUp.reset() }
@@ -284,10 +289,10 @@ struct MonitorLoop: ~Copyable {
     /// In this order a slow handler does not delay the evaluations.
     private mutating func evaluate(_ ids: [MonitorState.ID]) {
         let now = clock.now
-        // The observations that are not yet evaluated.
+        // The observations that are not evaluated yet.
         var items = ids.compactMap { id in observations[id].map { (id: id, observation: Optional($0)) } }
-        // An evaluation is several queries, and the kernel notifies of what changes in between. Each notification
-        // counts: what an observation depends on is known only after its evaluation.
+        // An evaluation makes several queries, and the kernel can notify of a change between them. Every notification
+        // counts, because an observation's dependencies are known only after its evaluation.
         func isOutdated() -> Bool {
             let known = notifications
             _ = readFeed()
@@ -301,7 +306,7 @@ struct MonitorLoop: ~Copyable {
                 known.resolution = state.names.resolution(of: id).map(ResolvedName.success)
                 known.remembered = state.memory(of: id)
                 if known.remembered != nil { known.closed = closed }
-                // Without a resolution, a resolver that cannot run is all there is to say about a name.
+                // Without a resolution, the only result for a name is that the resolver cannot run.
                 guard let observation, failure == nil || known.resolution != nil else { return (false, nil) }
                 return try observation.evaluate(&known, onlyChanges: failure != nil)
             } take: { (place, outcome, dependencies) throws(LateSource) in
@@ -311,7 +316,7 @@ struct MonitorLoop: ~Copyable {
                 items[place].observation = nil
             }
         } catch {
-            // Each further query would take as long, and no notification would be read until then.
+            // Each further query would also time out, and no notification would be read meanwhile.
             state.stall(items.filter { $0.observation != nil }.map(\.id), at: now)
         }
         guard !changed.isEmpty else { return }
@@ -319,10 +324,12 @@ struct MonitorLoop: ~Copyable {
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// The source does not answer in time.
+    /// The kernel or another source does not answer in time.
     private struct LateSource: Error {}
 
-    /// Takes the result of an observation; returns the error if it has to be tried again.
+    /// Records the result of an observation.
+    ///
+    /// Returns the error if the evaluation has to be repeated.
     private mutating func take(
         _ outcome: Result<EvaluationOutcome, ReachabilityError>,
         _ observation: any Observation,
@@ -336,7 +343,7 @@ struct MonitorLoop: ~Copyable {
             case .success(let outcome): outcome
             case .failure(let error): (observation.results.fail(error, observation.index), error)
             }
-        // The resolver is tried again by itself, so its failure does not count as a failed evaluation.
+        // The resolver has its own retries, so its failure does not count as a failed evaluation.
         if let error, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
             result.isChange = observation.results.fail(error, observation.index)
         }

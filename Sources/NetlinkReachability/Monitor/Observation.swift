@@ -12,24 +12,24 @@
 ///     ObservationSink      compares the answer with the one before, and delivers it if it differs: to a handler on a
 ///                          queue or on the monitor's thread, or to an iteration
 protocol Observation: AnyObject, Sendable {
-    /// The target whose name has to be resolved first; `nil` if there is no name.
+    /// The target whose name has to be resolved first; `nil` if the query has no name.
     var namedTarget: FlagsQuery? { get }
     /// What the value depends on besides routes and interfaces.
     var inputs: QueryInputs { get }
-    /// Where the results go.
+    /// The receiver of the results.
     var results: any ResultSink { get }
-    /// The index of the query in the observation that it belongs to.
+    /// The index of the query in its observation.
     var index: Int { get }
 
     /// Evaluates the query, and offers the result: see ``Query/evaluate(for:_:_:onlyChanges:)``.
     func evaluate(_ known: inout Known, onlyChanges: Bool) throws(Interruption) -> EvaluationOutcome
-    /// Calls a handler that is to be called on the monitor's thread with what is due.
+    /// Calls the handler with undelivered results, if the handler runs on the monitor's thread.
     func deliver()
 }
 
 /// The observation of a query with values of one type.
 ///
-/// It only passes references on: what depends on the type is done by the query, whose class is not generic.
+/// This class only forwards references. The query does what depends on the type, and its class is not generic.
 final class QueryObservation<Value: Sendable>: Observation {
     private let query: any Query<Value>
     private let sink: ObservationSink<Value>

@@ -16,23 +16,23 @@ extension NetworkSource {
         /// observations of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and
         /// no notification is read; after some time the kernel drops notifications, and everything is evaluated again.
         ///
-        /// - The first call comes on that thread, too: it can come before or after the observation is returned.
-        /// - A handler can begin, cancel and release observations. What it begins first calls its handler after this
-        ///   call has returned, unless no other observation was left: a new thread begins then, while the old one can
-        ///   still be in this call.
-        /// - Synchronous queries work. For an address, they take microseconds; for a name, all observations wait for
-        ///   the resolver.
-        /// - It must not wait for what only the monitor can bring about: another handler, an element of
+        /// - The first call also comes on that thread, before or after the observation is returned.
+        /// - A handler can begin, cancel and release observations. An observation that it begins calls its own
+        ///   handler only after this call has returned. The exception: if no other observation was left, a new thread
+        ///   begins, and the old one can still be in this call.
+        /// - Synchronous queries work. A query about an address takes microseconds. A query about a name makes all
+        ///   observations wait for the resolver.
+        /// - A handler must not wait for anything that needs the monitor: another handler, an element of
         ///   ``NetworkUpdates``, ``NetworkReachability/waitUntilReachable(timeout:)``. Such a wait never ends.
         /// - All signals are blocked on the thread.
         case onMonitorThread
     }
 
-    /// What happens to the current value at the beginning of an observation.
+    /// What an observation does with the current value when it begins.
     public enum InitialValue: Hashable, Sendable {
-        /// The handler is called with it.
+        /// The handler is called with the current value.
         case deliver
-        /// The handler is called with changes only.
+        /// The handler is called only with changes.
         case skip
     }
 }
@@ -40,11 +40,11 @@ extension NetworkSource {
 /// Whether the result of an evaluation is delivered, and its error.
 typealias EvaluationOutcome = (isChange: Bool, error: ReachabilityError?)
 
-/// The results of an observation, whatever their type.
+/// The receiver of an observation's results, whatever their type.
 protocol ResultSink: AnyObject, Sendable {
-    /// Offers a failure; returns whether it is delivered.
+    /// Offers a failure. Returns whether the failure is delivered.
     func fail(_ error: ReachabilityError, _ index: Int) -> Bool
-    /// Delivers the error of an observation whose time is over.
+    /// Delivers the error of an observation whose deadline has passed.
     func expire()
     /// A query and its newest result, in words.
     func trace(_ index: Int) -> (query: String, result: String)
@@ -52,12 +52,12 @@ protocol ResultSink: AnyObject, Sendable {
 
 /// Compares the results of an observation, and delivers changes to its handler or iteration.
 ///
-/// Each query has a place for its newest result. The queries with a result that the receiver does not know yet stand in
-/// a queue. The receiver takes one after the other: calls never overlap, not even on a concurrent queue, and a slow
-/// receiver continues with the newest results and skips those in between.
+/// The newest result of each query is stored. Queries with a result that the receiver does not know yet wait in a
+/// queue. The receiver takes one result after the other: calls never overlap, not even on a concurrent queue, and a
+/// slow receiver continues with the newest results and skips older ones.
 ///
-/// At most one block at a time is enqueued or running on a handler's queue. On the monitor's thread ``deliver()`` takes
-/// the place of the block, and an iteration is woken by an element of its stream.
+/// At most one block is enqueued or running on a handler's queue. On the monitor's thread, ``deliver()`` does the
+/// work of that block. An iteration is woken by an element of its stream.
 final class ObservationSink<Value: Sendable>: ResultSink {
     typealias Outcome = Result<Value, ReachabilityError>
     typealias Handler = @Sendable (_ index: Int, _ result: Outcome) -> Void
@@ -67,17 +67,17 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     /// Who receives the results.
     enum Receiver: Sendable {
         case handler(Handler, NetworkSource.Delivery)
-        /// The continuation is on the heap: its type has no fixed layout, and the runtime would copy each receiver.
+        /// The continuation is boxed: its type has no fixed layout, and the runtime would copy each receiver.
         case iteration(Box<AsyncStream<Void>.Continuation>, IterationTracker?)
     }
 
-    /// What the receiver gets of the results.
+    /// Which results the receiver gets.
     struct Selection: Sendable {
-        /// Whether the first answer of a query is only compared with.
+        /// Whether the first answer of a query is only a baseline for comparison.
         var skipsFirst = false
         /// Whether failures are dropped.
         var skipsFailures = false
-        /// Whether each result waits for the receiver, and none takes the place of another.
+        /// Whether every result is kept for the receiver, and no newer result replaces an unread one.
         var keepsAll = false
         /// The last result of an observation that expires.
         var expiry: ReachabilityError?
@@ -87,7 +87,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         let query: any Query<Value>
         var newest: Outcome?
         var isDue = false
-        /// What the receiver got last.
+        /// The last result that the receiver got.
         var delivered: Outcome?
         var answered: Value?
 
@@ -97,21 +97,21 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     private struct State {
-        /// `nil` after the end.
+        /// `nil` after the observation has ended.
         var receiver: Receiver?
-        /// Whether a block is enqueued or running, or the receiver is woken.
+        /// Whether a block is enqueued or running, or the iteration has been woken.
         var isScheduled = false
         /// Whether the handler is running.
         var isCalling = false
         var places: [Place]
-        /// The queries with a result for the receiver, from `firstDue` on; the result where each one is delivered.
+        /// The undelivered queries, from `firstDue` on, with the result where every result is kept.
         var due: [(index: Int, result: Outcome?)] = []
         var firstDue = 0
-        /// Called when the handler has returned.
+        /// Closures to call when the handler has returned.
         var waiting: [@Sendable () -> Void] = []
     }
 
-    /// How many events wait for a slow receiver, which gets the oldest first.
+    /// The most events that are kept for a slow receiver, which gets the oldest of them first.
     private static var eventLimit: Int { 256 }
 
     private let selection: Selection
@@ -132,7 +132,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         state = Locked(State(receiver: receiver, places: queries.map { Place(query: $0) }))
     }
 
-    /// The last answer to the only query; `nil` before the first one, with several queries, and after the end.
+    /// The last answer to the only query; `nil` before the first answer, with several queries, and after the end.
     var answered: Value? {
         state.withLock { state in
             state.receiver == nil || state.places.count != 1 ? nil : state.places[0].answered
@@ -159,9 +159,9 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     // MARK: Results
 
-    /// Takes the result of an evaluation; does not wait.
+    /// Records the result of an evaluation, without waiting.
     ///
-    /// - Returns: Whether it differs from the one before and is delivered.
+    /// - Returns: Whether the result differs from the one before and is delivered.
     @discardableResult
     func offer(_ result: Outcome, _ index: Int) -> Bool {
         let (isChange, woken) = state.withLock { state in
@@ -178,7 +178,8 @@ final class ObservationSink<Value: Sendable>: ResultSink {
             } else if isChange {
                 becomeDue(index, result, &state)
             } else if !selection.keepsAll, state.places[index].delivered != nil, !state.places[index].isDue {
-                // Equal to what was delivered, which is released: two values of a connection take much memory.
+                // The result equals the delivered one. The older copy is released: two values of a connection use
+                // much memory.
                 state.places[index].delivered = result
             }
             return (isChange, wakes(&state))
@@ -187,7 +188,9 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         return isChange
     }
 
-    /// Takes the result of an evaluation; with `onlyChanges`, an answer that equals the last one is dropped.
+    /// Records the result of an evaluation.
+    ///
+    /// With `onlyChanges`, an answer that equals the last one is dropped.
     func take(_ result: Outcome, _ index: Int, _ onlyChanges: Bool) -> EvaluationOutcome {
         switch result {
         case .failure(let error): return (offer(result, index), error)
@@ -213,12 +216,12 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         if let woken { wake(woken) }
     }
 
-    /// Keeps results from a queue until ``release()``: a call could end an observation that is not registered yet.
+    /// Holds back results until ``release()``: a handler could end an observation that is not registered yet.
     func hold() {
         state.withLock { $0.isScheduled = true }
     }
 
-    /// Enqueues what came since ``hold()``.
+    /// Enqueues the results since ``hold()``.
     func release() {
         let woken = state.withLock { state in
             state.isScheduled = false
@@ -230,7 +233,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     private func becomeDue(_ index: Int, _ result: Outcome, _ state: inout State) {
         if selection.keepsAll || state.places[index].query.isEvent {
             state.due.append((index, result))
-            // Of others than events, a wait reads all at once.
+            // The limit applies to events only: a wait reads all other results at once.
             if !selection.keepsAll, state.due.count - state.firstDue > Self.eventLimit { skipDue(&state) }
         } else if !state.places[index].isDue {
             state.places[index].isDue = true
@@ -238,14 +241,14 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
     }
 
-    /// Takes the next result that the receiver does not know; `nil` if there is none.
+    /// Removes and returns the next result that the receiver does not know; `nil` if there is none.
     private func takeDue(_ state: inout State) -> Item? {
         while state.firstDue < state.due.count {
             let (index, kept) = state.due[state.firstDue]
             skipDue(&state)
             state.places[index].isDue = false
             guard let result = kept ?? state.places[index].newest else { continue }
-            // A result can change back before the receiver takes it.
+            // A result can change back to the delivered one before the receiver reads it.
             if state.places[index].isSame(result, as: state.places[index].delivered) { continue }
             state.places[index].delivered = result
             return (index, result)
@@ -253,11 +256,11 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         return nil
     }
 
-    /// Removes the first of those that are due.
+    /// Removes the first undelivered query from the queue.
     private func skipDue(_ state: inout State) {
         state.firstDue += 1
         if state.firstDue == state.due.count {
-            // Frees the buffer: it would be most of the memory of an idle sink.
+            // Frees the buffer, which would be most of the memory of an idle sink.
             (state.due, state.firstDue) = ([], 0)
         } else if state.firstDue >= 1_024 {
             state.due.removeFirst(state.firstDue)
@@ -269,7 +272,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         state.firstDue < state.due.count
     }
 
-    /// The receiver, if it has to be woken.
+    /// The receiver if it has to be woken; `nil` otherwise.
     private func wakes(_ state: inout State) -> Receiver? {
         guard !state.isScheduled, isDue(state), let receiver = state.receiver else { return nil }
         state.isScheduled = true
@@ -278,7 +281,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     // MARK: Receivers
 
-    /// Takes the next result of an iteration; `nil` if it has to wait.
+    /// Removes and returns the next result of an iteration; `nil` if the iteration has to wait.
     func take() -> Item? {
         state.withLock { state in
             guard state.receiver != nil else { return nil }
@@ -288,7 +291,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
     }
 
-    /// Calls a handler that is to be called on the monitor's thread with what is due.
+    /// Calls the handler with undelivered results, if the handler runs on the monitor's thread.
     func deliver() {
         guard isOnThread else { return }
         while call() {}
@@ -311,10 +314,10 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     /// Calls the handler with the next result, without a lock.
     ///
-    /// - Returns: Whether another call is due.
+    /// - Returns: Whether another result is undelivered.
     private func call() -> Bool {
         callHandler()
-        // The handler is released here: what waits for the end of the call finds it gone.
+        // The handler is released here, before the closures that wait for the end of the call run.
         return finishCall()
     }
 
@@ -343,9 +346,9 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     /// Ends the delivery, and releases the receiver.
     ///
-    /// - Parameter waits: Whether to wait for a call that is running. It is not waited for inside of a handler, which
+    /// - Parameter waits: Whether to wait for a running call. Inside of a handler, this function never waits: it
     ///   could wait for itself.
-    /// - Returns: Whether it had not ended before.
+    /// - Returns: Whether this call ended the delivery; `false` if it had ended before.
     func close(waits: Bool) -> Bool {
         guard waits, !HandlerScope.isInside else { return close {} }
         let returned = DispatchSemaphore(value: 0)
@@ -356,7 +359,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     /// Ends the delivery, and releases the receiver; the task is suspended while a call is running.
     ///
-    /// - Returns: Whether it had not ended before.
+    /// - Returns: Whether this call ended the delivery; `false` if it had ended before.
     nonisolated(nonsending) func close() async -> Bool {
         var isFirst = false
         await withCheckedContinuation { continuation in
@@ -367,7 +370,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     private func close(whenReturned: @escaping @Sendable () -> Void) -> Bool {
         let (isFirst, isCalling) = removeReceiver(whenReturned)
-        // The handler is released.
+        // No call is running, so the handler is released already.
         if !isCalling { whenReturned() }
         return isFirst
     }
@@ -389,7 +392,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
 /// Whether the calling thread is inside of a handler of an observation.
 enum HandlerScope {
-    /// A value of each thread: the number of handlers that it is inside of.
+    /// Thread-specific value: the number of handlers that the thread is running, one inside the other.
     private static let depth: pthread_key_t = {
         var key = pthread_key_t()
         let status = pthread_key_create(&key, nil)

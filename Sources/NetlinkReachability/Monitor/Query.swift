@@ -4,75 +4,75 @@ internal import RoutingModel
 
 /// A query: what is evaluated, and what counts as a change of its value.
 ///
-/// Each kind is one class, which is final and not generic: a query takes a reference wherever it is kept, and a call is
-/// as direct as one of a closure. The code of a generic class would look up types in the runtime.
+/// Each kind of query is one final class that is not generic. A stored query is one reference, and calling it costs
+/// as little as calling a closure. The code of a generic class would look up types in the runtime.
 protocol Query<Value>: AnyObject, Sendable {
     associatedtype Value: Sendable
 
     /// What is evaluated, in words.
     var description: String { get }
-    /// The target whose name the monitor resolves first; `nil` if there is no name.
+    /// The target whose name the monitor resolves first; `nil` if the query has no name.
     var namedTarget: FlagsQuery? { get }
     /// What the value depends on besides routes and interfaces.
     var inputs: QueryInputs { get }
-    /// Whether the values are events, which come of themselves: nothing is evaluated, and each is delivered.
+    /// Whether the values are events. An event query is never evaluated: each event is delivered as it happens.
     var isEvent: Bool { get }
 
     /// A value in words.
     func words(_ value: Value) -> String
-    /// What is known of the value, in one sentence; `nil` for nothing.
+    /// One sentence about the value, or that it is not known yet.
     func sentence(on result: Result<Value, ReachabilityError>?) -> String
     /// Why the value is as it is; `nil` if it has no reason.
     func reason(_ value: Value) -> ReachabilityReason?
-    /// Whether two values are equal in what counts as a change: the second one is not delivered then.
+    /// Whether two values do not count as a change from one to the other. The second one is not delivered then.
     func areSame(_ one: Value, _ other: Value) -> Bool
-    /// The value that is an event; `nil` for queries that are evaluated.
+    /// The value for an event; `nil` for queries that are evaluated.
     func value(of event: NetworkEvent) -> Value?
-    /// Evaluates the query: a function of what is known alone.
+    /// Evaluates the query: a pure function of `known`.
     func value(_ known: inout Known) throws(Interruption) -> Value
 
-    // MARK: Made for each kind by the extension
+    // MARK: Implemented for all kinds by the extension
 
-    /// Evaluates the query alone.
+    /// Evaluates this query alone.
     ///
     /// - Parameters:
     ///   - facts: The network.
-    ///   - resolution: What its name resolves to; `nil` to resolve it.
+    ///   - resolution: The result for its name; `nil` to resolve the name now.
     /// - Returns: The value.
-    /// - Throws: `ReachabilityError` if there is none.
+    /// - Throws: `ReachabilityError` if there is no value.
     func answer(
         from facts: NetworkFacts,
         _ resolution: ResolvedName?
     ) throws(ReachabilityError) -> Value
-    /// Evaluates queries with values of this type together, of whatever kind.
+    /// Evaluates queries together whose values have this type.
     ///
     /// - Parameters:
     ///   - queries: The queries.
     ///   - facts: The network.
-    ///   - resolutions: What names resolve to; others are resolved.
+    ///   - resolutions: The results for names. Other names are resolved now.
     /// - Returns: The results, in the order of the queries.
     func answers(
         to queries: [NetworkQuery<Value>],
         from facts: NetworkFacts,
         _ resolutions: [NameQuery: ResolvedName]
     ) -> [Result<Value, ReachabilityError>]
-    /// Evaluates the query, and offers the result to a sink.
+    /// Evaluates the query and offers the result to a sink.
     ///
     /// - Parameters:
     ///   - sink: The sink of an observation.
-    ///   - index: The index of the query in it.
+    ///   - index: The index of the query in that observation.
     ///   - known: What is known.
-    ///   - onlyChanges: Whether a value that equals the last one is dropped. A name whose resolver cannot run needs
-    ///     that: the value about the addresses from before does not end that failure.
+    ///   - onlyChanges: Whether a value that equals the last one is dropped. Set while the resolver cannot run: a
+    ///     value from the old addresses does not mean that the failure is over.
     /// - Returns: Whether the value is delivered, and its error.
-    /// - Throws: ``Interruption/missing`` if something is missing.
+    /// - Throws: ``Interruption/missing`` if a fact is not known yet.
     func evaluate(
         for sink: ObservationSink<Value>,
         _ index: Int,
         _ known: inout Known,
         onlyChanges: Bool
     ) throws(Interruption) -> EvaluationOutcome
-    /// Calls a handler that is to be called on the monitor's thread with what is due.
+    /// Calls the handler with undelivered results, if the handler runs on the monitor's thread.
     func deliver(_ sink: ObservationSink<Value>)
 }
 
@@ -155,7 +155,7 @@ extension Result where Success: Sendable, Failure == ReachabilityError {
     /// The answer; `nil` for a failure.
     var answer: Success? { try? get() }
 
-    /// Whether this result follows another one without being a change of it.
+    /// Whether this result does not count as a change from another one.
     func isSame(as other: Self?, _ areSame: (Success, Success) -> Bool) -> Bool {
         switch (self, other) {
         case (.success(let one), .success(let other)): areSame(one, other)
@@ -165,7 +165,7 @@ extension Result where Success: Sendable, Failure == ReachabilityError {
     }
 }
 
-/// The query for a value that is known outside of the kernel.
+/// The query for a value that comes from the program, not from the kernel.
 final class OutsideQuery<Value: Equatable & Sendable>: Query {
     let description: String
     private let read: @Sendable () -> Value
@@ -179,7 +179,7 @@ final class OutsideQuery<Value: Equatable & Sendable>: Query {
     func value(_ known: inout Known) throws(Interruption) -> Value { read() }
 }
 
-/// A query whose values have an index, as one of several queries of a sequence.
+/// A query whose values carry an index: one of several queries of a sequence.
 final class IndexedQuery<Element: Sendable>: Query {
     private let query: any Query<Element>
     private let index: Int
@@ -212,10 +212,10 @@ final class IndexedQuery<Element: Sendable>: Query {
 
 /// The query for the flags of a target: the target with its options.
 ///
-/// It is shared by the handle, its observations and the monitor.
+/// The handle, its observations and the monitor share it.
 final class FlagsQuery: Query {
     let target: ReachabilityTarget
-    /// Options other than the defaults, which need no memory.
+    /// The options, if they differ from the defaults; `nil` saves memory otherwise.
     private let special: Box<ReachabilityOptions>?
 
     init(target: ReachabilityTarget, options: ReachabilityOptions) {
@@ -227,7 +227,7 @@ final class FlagsQuery: Query {
         special?.value ?? ReachabilityOptions()
     }
 
-    /// The name of the target, and what decides how it is resolved; `nil` if the target is not a name.
+    /// The name of the target, and the options that affect its resolution; `nil` if the target has no name.
     var name: NameQuery? {
         guard let name = target.name else { return nil }
         return NameQuery(name, options)
@@ -280,9 +280,9 @@ final class ReportQuery: Query {
 }
 
 extension ReachabilityReport {
-    /// Whether a report is equal to another one in what counts as a change.
+    /// Whether the differences between two reports do not count as a change.
     ///
-    /// The addresses of a name are not compared: a resolver can return them in another order each time.
+    /// The addresses of a name are not compared, because a resolver can return them in another order each time.
     package func isSame(as other: Self, _ changes: Change) -> Bool {
         guard flags == other.flags, changes == .report else { return flags == other.flags }
         return reason == other.reason && interface == other.interface && gateway == other.gateway

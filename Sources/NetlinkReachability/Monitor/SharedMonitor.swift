@@ -5,22 +5,26 @@ package import RoutingModel
 internal import Synchronization
 internal import SystemSupport
 
-/// The one monitor of a network source, whose thread runs while there are observations.
+/// The monitor of a network source.
+///
+/// Its thread runs while there are observations.
 package final class SharedMonitor: Sendable {
-    /// Opens a feed of notifications; called on the thread that begins the first observation.
+    /// Opens a feed of notifications.
+    ///
+    /// Called on the thread that begins the first observation.
     package typealias Opening = @Sendable () throws(ReachabilityError) -> (any ChangeFeed)?
 
     private struct State {
         var mailbox: MonitorMailbox?
         var observationCount = 0
         var lastNumber: UInt32 = 0
-        /// The indices that observations have left.
+        /// The indices of observations that have ended.
         var freeIndices: [UInt32] = []
 
-        /// A number for a new observation, with an index of its own.
+        /// Returns a number for a new observation, with an index that no other observation has.
         mutating func makeID() -> MonitorState.ID {
             lastNumber = lastNumber == .max ? 1 : lastNumber + 1
-            // Without a free index, the observations have all the lower ones.
+            // Without a free index, observations use all lower indices.
             let index = freeIndices.popLast() ?? UInt32(observationCount)
             observationCount += 1
             return UInt64(lastNumber) << 32 | UInt64(index)
@@ -36,10 +40,10 @@ package final class SharedMonitor: Sendable {
     let facts: NetworkFacts
     let clock: any MonitorClock
     let resolverFiles: [String]
-    /// Counts work in flight for a simulated network; `nil` for others.
+    /// Counts work in flight for a simulated network; `nil` for other networks.
     let work: InFlightCounter?
     let opening: Opening
-    /// Called with each evaluation; `nil` unless a program traces them.
+    /// Called with each evaluation; `nil` if the program traces none.
     let trace: (@Sendable (NetworkTrace) -> Void)?
     private let state = Locked(State())
     private let totals = Locked(NetworkSource.MonitorCounters())
@@ -59,16 +63,18 @@ package final class SharedMonitor: Sendable {
         self.resolverFiles = resolverFiles
         self.work = work
         self.opening = opening
-        // Registered once for all threads of this monitor: a clock keeps its listeners.
+        // Registered once for all threads of this monitor, because a clock keeps its listeners.
         clock.onMove { [weak self] in self?.wake() }
     }
 
-    /// What the monitor has done since the source exists.
+    /// What the monitor has done since the source was created.
     var counters: NetworkSource.MonitorCounters {
         totals.withLock { $0 }
     }
 
-    /// Adds what a thread has counted since it last did so; an earlier thread can still be ending.
+    /// Adds what a thread has counted since its last call.
+    ///
+    /// An earlier thread can still be ending.
     func add(_ counters: NetworkSource.MonitorCounters, after published: NetworkSource.MonitorCounters) {
         totals.withLock { $0.add(counters, after: published) }
     }
@@ -87,7 +93,7 @@ package final class SharedMonitor: Sendable {
 
     /// Registers an observation, and starts the thread for the first one.
     ///
-    /// From now on no notification is missed.
+    /// No notification after this call is missed.
     func join() throws(ReachabilityError) -> Registration {
         try state.withLock { (state) throws(ReachabilityError) in
             let mailbox = if let running = state.mailbox { running } else { try start() }
@@ -98,12 +104,13 @@ package final class SharedMonitor: Sendable {
 
     /// Ends the registration of an observation, once.
     ///
-    /// The thread ends after the last one has left.
+    /// The thread ends after the last observation has left.
     func leave(_ id: MonitorState.ID) {
         state.withLock { state in
-            // While it is registered, the mailbox is the one through which it came.
+            // This mailbox is the one that the observation registered through: it stays while any observation is
+            // registered.
             state.mailbox?.post(.remove(id))
-            // A later message adds its successor.
+            // A later message adds the next observation with this index.
             state.freeIndices.append(UInt32(truncatingIfNeeded: id))
             state.observationCount -= 1
             guard state.observationCount == 0 else { return }
@@ -121,7 +128,7 @@ package final class SharedMonitor: Sendable {
                 var loop = MonitorLoop(mailbox: mailbox, feed: feed, monitor: self)
                 loop.run()
             }
-            // After the loop has closed what it had open.
+            // The loop has closed its descriptors by now.
             self.threads.subtract(1, ordering: .releasing)
         }
         guard hasStarted else {
@@ -134,12 +141,12 @@ package final class SharedMonitor: Sendable {
 
     // MARK: Simulated networks
 
-    /// Waits until the monitor has no work left without the clock moving.
+    /// Waits until the monitor has no work left at the clock's present instant.
     ///
     /// - Returns: The time of the next scheduled work; `nil` if there is none.
     @discardableResult
     package func settle() async -> MonitorInstant? {
-        // The first time, the monitor may have looked at the feed before the caller's latest notifications.
+        // At the first call, the monitor may have read the feed before the caller's latest notifications.
         _ = await whenIdle()
         return await whenIdle()
     }
@@ -147,7 +154,7 @@ package final class SharedMonitor: Sendable {
     private func whenIdle() async -> MonitorInstant? {
         await withCheckedContinuation { continuation in
             let isRunning = state.withLock { state in
-                // The lock is held because no mail is read after `end`: it must not be posted first.
+                // The lock prevents `end` from being posted first: no mail is read after it.
                 state.mailbox?.post(.whenIdle { continuation.resume(returning: $0) })
                 return state.mailbox != nil
             }
@@ -160,7 +167,7 @@ package final class SharedMonitor: Sendable {
         state.withLock { $0.mailbox?.post(.resolverChanged) }
     }
 
-    /// Has all observations evaluated again.
+    /// Makes the monitor evaluate all observations again.
     func evaluateAll() {
         state.withLock { $0.mailbox?.post(.evaluateAll) }
     }
@@ -171,11 +178,11 @@ package final class SharedMonitor: Sendable {
     }
 }
 
-/// What the monitor's thread does for a query for events.
+/// The monitor's side of an event query.
 struct EventListener: Sendable {
     /// Receives each event.
     let receive: @Sendable (NetworkEvent) -> Void
-    /// Where the results go.
+    /// The receiver of the results.
     let sink: any ResultSink
 }
 
@@ -183,19 +190,19 @@ struct EventListener: Sendable {
 final class MonitorMailbox: Sendable {
     /// Work for the monitor's thread.
     enum Mail: Sendable {
-        /// Begin an observation, which expires at an instant unless that is `nil`.
+        /// Begin an observation, which expires at an instant; `nil` for never.
         case add(MonitorState.ID, any Observation, MonitorInstant?)
-        /// Pass each event to this, until an instant unless that is `nil`.
+        /// Pass each event to a listener, until an instant; `nil` for ever.
         case listen(MonitorState.ID, EventListener, MonitorInstant?)
         /// End an observation, or stop listening.
         case remove(MonitorState.ID)
-        /// The resolver has finished a name.
+        /// A name has been resolved, or its resolution has failed.
         case resolved(MonitorState.ID, generation: UInt32, ResolvedName)
         /// Evaluate all observations again.
         case evaluateAll
         /// The resolver's configuration has changed.
         case resolverChanged
-        /// Call this when no work is left, with the time of the next scheduled work.
+        /// Call a closure when no work is left, with the time of the next scheduled work.
         case whenIdle(@Sendable (MonitorInstant?) -> Void)
         /// Stop the thread.
         case end
@@ -203,7 +210,9 @@ final class MonitorMailbox: Sendable {
 
     let wakeUp: EventFD
     private let mailbox = Locked<[Mail]>([])
-    /// Whether there is mail; changed with the lock held, so that an empty mailbox is found without the lock.
+    /// Whether there is mail.
+    ///
+    /// Changed under the lock, and read without it.
     private let hasMail = Atomic<Bool>(false)
 
     init() throws(ReachabilityError) {
@@ -240,24 +249,30 @@ final class MonitorMailbox: Sendable {
 }
 
 extension NetworkSource {
-    /// What the monitor of a network source had done, and what had gone wrong, when the counters were read.
+    /// What the monitor of a network source had done, and which errors it had met, when the counters were read.
     ///
-    /// No counter calls for action: the monitor recovers from everything that is counted here. The numbers explain why
-    /// a monitor is busy or late.
+    /// No counter requires an action: the monitor recovers from everything that is counted here. The numbers explain
+    /// why a monitor is busy or late.
     public struct MonitorCounters: Hashable, Sendable {
         /// Kernel notifications that were read.
         public internal(set) var notifications: UInt64 = 0
-        /// Times that the kernel dropped notifications, after which everything is evaluated again.
+        /// How often the kernel dropped notifications.
+        ///
+        /// Everything is evaluated again after each time.
         public internal(set) var overruns: UInt64 = 0
         /// Datagrams from a process other than the kernel, which are ignored.
         public internal(set) var spoofed: UInt64 = 0
-        /// Datagrams that were larger than the buffer; each counts as an overrun too.
+        /// Datagrams that were larger than the buffer.
+        ///
+        /// Each one also counts as an overrun.
         public internal(set) var truncated: UInt64 = 0
         /// Notifications that were cut or malformed.
         public internal(set) var malformed: UInt64 = 0
-        /// Multicast groups that a sandbox refuses; with any, everything is evaluated every 5 s.
+        /// Multicast groups that a sandbox refuses.
+        ///
+        /// If there is any, everything is evaluated every 5 s.
         public internal(set) var refusedGroups: UInt64 = 0
-        /// Times that everything was evaluated only because notifications are refused.
+        /// How often everything was evaluated only because notifications are refused.
         public internal(set) var polls: UInt64 = 0
         /// Evaluations of targets and paths.
         public internal(set) var evaluations: UInt64 = 0
@@ -267,13 +282,14 @@ extension NetworkSource {
         ///
         /// Includes results that a pending `wait` received and ignored.
         public internal(set) var deliveries: UInt64 = 0
-        /// Names that the resolver was asked for.
+        /// Names that the resolver was queried for.
         public internal(set) var resolutions: UInt64 = 0
-        /// Names that the resolver could not resolve for now, or not in time.
+        /// Resolutions that failed temporarily or timed out.
         public internal(set) var failedResolutions: UInt64 = 0
-        /// Answers of the resolver that were dropped, because the name was resolved again meanwhile or is not watched.
+        /// Results of the resolver that were dropped, because the name was being resolved again or was no longer
+        /// watched.
         public internal(set) var lateResolutions: UInt64 = 0
-        /// Times that the machine was found to have slept.
+        /// How often the machine was found to have slept.
         public internal(set) var sleeps: UInt64 = 0
 
         /// Creates counters that are all zero.
@@ -291,7 +307,7 @@ extension NetworkSource.MonitorCounters {
         malformed = feed.malformed
     }
 
-    /// Adds what one thread has counted between two times.
+    /// Adds the difference between two readings of one thread's counters.
     mutating func add(_ new: NetworkSource.MonitorCounters, after old: NetworkSource.MonitorCounters) {
         notifications += new.notifications - old.notifications
         overruns += new.overruns - old.overruns
@@ -306,7 +322,7 @@ extension NetworkSource.MonitorCounters {
         failedResolutions += new.failedResolutions - old.failedResolutions
         lateResolutions += new.lateResolutions - old.lateResolutions
         sleeps += new.sleeps - old.sleeps
-        // Not a sum: the state of the newest thread.
+        // Not a sum: this is the state of the newest thread.
         refusedGroups = new.refusedGroups
     }
 }

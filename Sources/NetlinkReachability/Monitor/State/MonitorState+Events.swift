@@ -6,11 +6,12 @@ internal import RoutingModel
 extension MonitorState {
     /// Lost notifications.
     struct Overrun: Sendable {
-        /// Whether more can be lost unnoticed, because the queue has not been empty since.
+        /// Whether more notifications can be lost unnoticed, because the queue has not been empty since the last
+        /// loss.
         var isCongested = false
-        /// When everything can be evaluated again; `nil` after that is done.
+        /// When everything can be evaluated again; `nil` after that evaluation.
         var due: MonitorInstant?
-        /// The next pause.
+        /// How long to wait before the next evaluation after a loss.
         var pause = MonitorTiming.overrunPause
         /// When notifications were last lost.
         var last: MonitorInstant?
@@ -25,9 +26,9 @@ extension MonitorState {
         var pause = MonitorTiming.failurePause
     }
 
-    /// Takes a notification.
+    /// Records a notification.
     ///
-    /// - Returns: Whether it can concern an observation.
+    /// - Returns: Whether the notification can concern an observation.
     @discardableResult
     mutating func note(_ notification: KernelNotification, at now: MonitorInstant) -> Bool {
         guard !records.isEmpty else { return false }
@@ -49,8 +50,10 @@ extension MonitorState {
         return true
     }
 
-    /// Notifications were lost: evaluate everything, but not before the queue is empty, and the less often the more
-    /// often it happens.
+    /// Records that notifications were lost.
+    ///
+    /// Everything is evaluated again when the queue is empty. If losses are frequent, the pauses between these
+    /// evaluations grow.
     mutating func noteOverrun(at now: MonitorInstant) {
         overrun.isCongested = true
         overrun.isCause = true
@@ -67,31 +70,33 @@ extension MonitorState {
         extendBurst(now)
     }
 
-    /// The queue of notifications is empty.
+    /// Records that the queue of notifications is empty.
     mutating func noteDrained() {
         overrun.isCongested = false
     }
 
-    /// The machine has slept: evaluate everything again.
+    /// Records that the machine has slept: everything is evaluated again.
     mutating func noteSleep(at now: MonitorInstant) {
         evaluateAll(at: now)
         note(.sleep)
         names.refreshAll()
     }
 
-    /// No more notifications will come.
+    /// Records that no more notifications will arrive.
     mutating func notePollingNeeded(at now: MonitorInstant) {
         isPolling = true
         if !records.isEmpty { routineDue = now + routinePeriod }
     }
 
-    /// Notifications come again.
+    /// Records that notifications arrive again.
     mutating func notePollingOver(at now: MonitorInstant) {
         isPolling = false
         if !records.isEmpty { routineDue = now + routinePeriod }
     }
 
-    /// The configuration of the resolver has changed; programs write its files in several steps.
+    /// Records a change of the resolver's configuration.
+    ///
+    /// The change is used after a delay, because programs write these files in several steps.
     mutating func noteResolverChange(at now: MonitorInstant) {
         guard !(names.isEmpty && nameserverReaders.isEmpty), resolverChangeDue == nil else { return }
         resolverChangeDue = now + MonitorTiming.resolverSettling
@@ -117,7 +122,7 @@ extension MonitorState {
 
     /// Adds the observations that depend on the hardware address of a neighbour.
     ///
-    /// - Returns: Whether there is one.
+    /// - Returns: Whether there is such an observation.
     private mutating func addPendingReaders(of address: IPAddress) -> Bool {
         guard !neighbourReaders.isEmpty,
             let prefix = IPPrefix(address, length: address.family.bitWidth)
@@ -148,7 +153,7 @@ extension MonitorState.Failures {
         pause = min(pause * 2, MonitorTiming.failurePauseLimit)
     }
 
-    /// Takes a success after a failure.
+    /// Records that an observation's evaluation succeeded again.
     mutating func forget(_ id: MonitorState.ID) {
         guard !ids.isEmpty || due != nil || pause != MonitorTiming.failurePause else { return }
         ids.remove(id)
@@ -157,7 +162,7 @@ extension MonitorState.Failures {
         pause = MonitorTiming.failurePause
     }
 
-    /// Removes and returns what is due.
+    /// Removes and returns the observations to evaluate again now.
     mutating func take(at now: MonitorInstant) -> Set<MonitorState.ID> {
         guard let due, due <= now else { return [] }
         self.due = nil

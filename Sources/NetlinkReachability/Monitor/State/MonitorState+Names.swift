@@ -6,13 +6,15 @@ extension MonitorState {
     /// The observations of names, and the state of their resolution.
     struct Names: Sendable {
         private struct Entry: Sendable {
-            /// What is known; an old result counts until there is a new one.
+            /// The last result.
+            ///
+            /// It stays in use until there is a new one.
             var resolution: ReachabilityTarget.Resolution?
-            /// Why the resolver could not run the last time; `nil` if it could.
+            /// Why the resolver could not run at the last attempt; `nil` if it could.
             var error: ReachabilityError?
-            /// Whether this was reported.
+            /// Whether ``error`` was reported.
             var isReported = false
-            /// Incremented when a resolution in flight is no longer wanted.
+            /// Incremented when the result of a resolution in flight is no longer wanted.
             var generation: UInt32 = 0
             var isQueued = false
             var failures = 0
@@ -24,23 +26,23 @@ extension MonitorState {
             var generation: UInt32
         }
 
-        /// How many names are resolved at the same time.
+        /// The most names that are resolved at the same time.
         static let limit = 16
 
         private var entries: [ID: Entry] = [:]
         private var queue: [ID] = []
         private var flights: Set<Flight> = []
-        /// When to try again the names that could not be resolved for now.
+        /// When to try again to resolve names that failed temporarily.
         private var retries = Timetable()
         private var path: [RouteAnswer?]?
         private var wantsPath = false
-        /// How many resolutions failed for now or timed out.
+        /// How many resolutions failed temporarily or timed out.
         private(set) var failedCount: UInt64 = 0
-        /// How many results were not wanted when they came.
+        /// How many results arrived after they were no longer wanted.
         private(set) var lateCount: UInt64 = 0
     }
 
-    /// Takes the result of a resolution.
+    /// Records the result of a resolution.
     mutating func resolved(
         _ id: ID,
         generation: UInt32,
@@ -56,7 +58,7 @@ extension MonitorState {
 extension MonitorState.Names {
     var isEmpty: Bool { entries.isEmpty }
 
-    /// When to come back if nothing happens before.
+    /// When to call again if nothing happens before.
     var due: MonitorInstant? {
         retries.earliest
     }
@@ -66,7 +68,7 @@ extension MonitorState.Names {
         wantsPath || (!queue.isEmpty && flights.count < Self.limit)
     }
 
-    /// What is known of an observation's name; `nil` if nothing is known or there is no name.
+    /// The last result for an observation's name; `nil` without a result or a name.
     func resolution(of id: MonitorState.ID) -> ReachabilityTarget.Resolution? {
         entries.isEmpty ? nil : entries[id]?.resolution
     }
@@ -76,7 +78,7 @@ extension MonitorState.Names {
         entries.isEmpty ? nil : entries[id]?.error
     }
 
-    /// Returns whether an error has to be reported; once, for as long as it stays the same.
+    /// Returns whether an error has to be reported: once for each different error.
     mutating func takeReport(of id: MonitorState.ID) -> Bool {
         guard let entry = entries[id], !entry.isReported else { return false }
         entries[id]?.isReported = true
@@ -103,23 +105,27 @@ extension MonitorState.Names {
         }
     }
 
-    /// Something in the network has changed: perhaps the default path, or the reason that a name failed for.
+    /// Records a change of the network: perhaps of the default path, or of what made a resolution fail.
     mutating func notePossibleChange() {
         guard !entries.isEmpty else { return }
         wantsPath = true
         for id in retries.take(at: .distantFuture) { enqueue(id) }
     }
 
-    /// Takes the routes of the default path, one for each family: on other ones, names can have other addresses.
+    /// Records the routes of the default path, one for each family.
     ///
-    /// A route is `nil` if the query failed.
+    /// Names can have other addresses on another path.
+    ///
+    /// A route is `nil` if its query failed.
     mutating func sawPath(_ routes: [RouteAnswer?]) {
         guard !entries.isEmpty else { return }
         if let path, path != routes { refreshAll() }
         path = routes
     }
 
-    /// Resolves every name again; results in flight are no longer wanted.
+    /// Resolves every name again.
+    ///
+    /// Results in flight are no longer wanted.
     mutating func refreshAll() {
         for id in entries.keys {
             entries[id]?.generation += 1
@@ -149,7 +155,7 @@ extension MonitorState.Names {
         return actions
     }
 
-    /// Takes the result of a resolution.
+    /// Records the result of a resolution.
     ///
     /// - Returns: Whether to evaluate the observation.
     mutating func take(

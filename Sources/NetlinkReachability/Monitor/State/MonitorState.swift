@@ -4,29 +4,33 @@ internal import RoutingModel
 
 /// What the monitor knows and has to do next: a pure state machine, without a clock and without I/O.
 ///
-/// The caller feeds timestamped events, performs the actions that ``advance(to:)`` returns, and reports their results.
-/// The state machine knows observations by their numbers only.
+/// The caller passes events with their instants, performs the actions that ``advance(to:)`` returns, and reports
+/// their results. The state machine identifies observations only by their numbers.
 struct MonitorState: Sendable {
     typealias ID = ObservationID
 
     /// What the caller has to do now.
     struct Actions: Sendable {
-        /// What is done first; almost always nothing, which needs no memory.
+        /// The actions to perform before the evaluations.
+        ///
+        /// Almost always empty, which needs no memory.
         var others: [Action]
-        /// The observations to evaluate, each to be reported with ``MonitorState/evaluated(_:_:at:)``.
+        /// The observations to evaluate.
+        ///
+        /// The caller reports each result with ``MonitorState/evaluated(_:_:at:)``.
         var evaluations: [ID]
 
         var isEmpty: Bool { others.isEmpty && evaluations.isEmpty }
     }
 
-    /// Something for the caller to do, other than an evaluation.
+    /// An action other than an evaluation.
     enum Action: Hashable, Sendable {
-        /// Tell an observation that its deadline has passed.
+        /// Report to an observation that its deadline has passed.
         case expire(ID)
-        /// Resolve an observation's name, and report the result with
-        /// ``MonitorState/resolved(_:generation:_:at:)``, exactly once.
+        /// Resolve an observation's name. The caller reports the result exactly once, with
+        /// ``MonitorState/resolved(_:generation:_:at:)``.
         case resolve(ID, generation: UInt32)
-        /// Look up the default path, and report it with ``MonitorState/Names/sawPath(_:)``.
+        /// Look up the default path. The caller reports it with ``MonitorState/Names/sawPath(_:)``.
         case lookAtPath
     }
 
@@ -39,7 +43,7 @@ struct MonitorState: Sendable {
         var burst: (first: MonitorInstant, last: MonitorInstant)?
     }
 
-    /// How many prefixes are stored before they are looked up.
+    /// The most prefixes that are stored before their observations are looked up.
     static let prefixLimit = 1_024
 
     /// The addresses that the answer to each observation depends on, without zones.
@@ -54,22 +58,24 @@ struct MonitorState: Sendable {
     var neighbourReaders: Set<ID> = []
     /// The observations that depend on answers to this host's TCP connections.
     var answerReaders: Set<ID> = []
-    /// What they remember.
+    /// The evidence that observations of answers have stored.
     var memories: [ID: Box<EvidenceMemory>] = [:]
     /// When to use a changed configuration of the resolver; `nil` if it has not changed.
     var resolverChangeDue: MonitorInstant?
     /// When observations expire.
     var deadlines = Timetable()
-    /// The observations to evaluate now, the last one first.
+    /// The observations to evaluate now, in reverse order.
     var pass: [ID] = []
     /// Why the observations of ``pass`` and of ``chunk`` are evaluated, for a trace.
     var causes: NetworkTrace.Causes = []
-    /// Whether everything that had these causes is evaluated.
+    /// Whether all observations with these causes have been evaluated.
     var areCausesUsed = false
-    /// Those that ``advance(to:)`` returned last: their memory is used again.
+    /// The observations that ``advance(to:)`` returned last.
+    ///
+    /// Kept so that its memory is reused.
     var chunk: [ID] = []
     var pending = Pending()
-    /// Whether everything has to be evaluated periodically, because not every change is notified.
+    /// Whether everything has to be evaluated periodically, because the kernel does not notify of every change.
     var isPolling = false
 
     /// When a burst was last evaluated.
@@ -79,7 +85,7 @@ struct MonitorState: Sendable {
     var routineDue: MonitorInstant?
     var overrun = Overrun()
     var failures = Failures()
-    /// When expired routes were last looked for.
+    /// When the monitor last looked for expired routes.
     var lastExpiryScan: MonitorInstant?
     var polls: UInt64 = 0
 }
@@ -87,13 +93,13 @@ struct MonitorState: Sendable {
 // MARK: - Observations
 
 extension MonitorState {
-    /// Adds an observation, to be evaluated at once.
+    /// Adds an observation, which is evaluated at once.
     ///
     /// - Parameters:
     ///   - id: Its number.
-    ///   - isName: Whether it has a name, which is resolved first.
-    ///   - inputs: What it depends on besides routes and interfaces.
-    ///   - deadline: When it expires; `nil` for never.
+    ///   - isName: Whether the observation has a name, which is resolved first.
+    ///   - inputs: What the observation depends on besides routes and interfaces.
+    ///   - deadline: When the observation expires; `nil` for never.
     ///   - now: The present.
     mutating func insert(
         _ id: ID,
@@ -116,7 +122,9 @@ extension MonitorState {
         }
     }
 
-    /// Removes an observation; later reports about it are ignored.
+    /// Removes an observation.
+    ///
+    /// Later reports about it are ignored.
     mutating func remove(_ id: ID) {
         guard let addresses = records[id] else { return }
         records[id] = nil
@@ -137,7 +145,7 @@ extension MonitorState {
         }
     }
 
-    /// Takes the result of an evaluation.
+    /// Records the result of an evaluation.
     ///
     /// - Parameters:
     ///   - id: The observation.
@@ -152,27 +160,28 @@ extension MonitorState {
         reindex(id, from: known, to: dependencies.addresses)
     }
 
-    /// What an observation of evidence remembers; `nil` before its first evaluation, and for others.
+    /// The stored evidence of an observation of answers; `nil` before its first evaluation, and for other
+    /// observations.
     func memory(of id: ID) -> Box<EvidenceMemory>? {
         guard !memories.isEmpty, let memory = memories[id] else { return nil }
-        // The network has changed, or can have.
+        // The network has changed, or may have.
         guard causes == .expiry else { return Box(memory.value.withoutRoutes) }
         return memory
     }
 
-    /// When the observations of evidence were last evaluated, the earliest first; `nil` before that.
+    /// The earliest time at which an observation of answers was last evaluated; `nil` if none was.
     var lastAnswerReading: MonitorInstant? {
         memories.values.map(\.value.time).min().map(MonitorInstant.init(milliseconds:))
     }
 
-    /// Takes that a connection was closed, which can be an answer.
+    /// Records that a connection was closed, which can be an answer.
     mutating func noteClosings(at now: MonitorInstant) {
         for (id, memory) in memories {
             expiries.advance(id, to: max(now, MonitorInstant(milliseconds: memory.value.nextReading)))
         }
     }
 
-    /// Postpones everything that was to be evaluated now, because the source does not answer in time.
+    /// Postpones all evaluations that are due now, because the source does not answer in time.
     mutating func stall(_ rest: some Sequence<ID>, at now: MonitorInstant) {
         for id in rest where records[id] != nil { failures.note(id, at: now) }
         for id in pass where records[id] != nil { failures.note(id, at: now) }
@@ -180,7 +189,7 @@ extension MonitorState {
     }
 
     private static func expiry(ticks: Int32, from now: MonitorInstant) -> MonitorInstant? {
-        // A lifetime that is over already has no further effect.
+        // A route that has expired already has no further effect.
         ticks > 0 ? now + (MonitorTiming.tick * Int(ticks) + MonitorTiming.expiryGrace) : nil
     }
 
@@ -200,19 +209,19 @@ extension MonitorState {
     }
 }
 
-// What is due when.
+// Times of scheduled work.
 extension MonitorState {
-    /// How often everything is evaluated without a cause.
+    /// The period after which everything is evaluated without a cause.
     var routinePeriod: Duration {
         isPolling ? MonitorTiming.polling : MonitorTiming.safety
     }
 
     /// When to call ``advance(to:)`` next if nothing happens before; `nil` for never.
     ///
-    /// An instant in the past if there is work now.
+    /// An instant in the past means that there is work now.
     var deadline: MonitorInstant? {
         if !pass.isEmpty || names.hasWork { return .distantPast }
-        // One by one: a list of them would take memory for each event.
+        // Compared one by one: an array would allocate memory for each event.
         var earliest: MonitorInstant?
         func note(_ instant: MonitorInstant?) {
             if let instant { earliest = min(earliest ?? instant, instant) }
@@ -231,9 +240,9 @@ extension MonitorState {
 
     /// Returns what to do now.
     ///
-    /// Call this again until it returns nothing, and read notifications in between.
+    /// Call this until it returns nothing, and read notifications between the calls.
     mutating func advance(to now: MonitorInstant) -> Actions {
-        // Also those of events, which are not evaluated.
+        // Includes the deadlines of event queries, which are not evaluated.
         let expired = deadlines.take(at: now).sorted().map(Action.expire)
         guard !records.isEmpty else { return Actions(others: expired, evaluations: []) }
         takeDue(now)
@@ -242,7 +251,7 @@ extension MonitorState {
         return Actions(others: others, evaluations: chunk)
     }
 
-    /// When to evaluate the events so far.
+    /// When the burst of events is to be evaluated.
     var burstDue: MonitorInstant? {
         guard let burst = pending.burst else { return nil }
         var due = burst.first
@@ -296,7 +305,9 @@ extension MonitorState {
         }
     }
 
-    /// Notes why observations are evaluated, apart from what was evaluated before.
+    /// Adds a cause for the next evaluations.
+    ///
+    /// The causes of finished evaluations are dropped.
     mutating func note(_ cause: NetworkTrace.Causes) {
         if areCausesUsed { causes = [] }
         areCausesUsed = false
@@ -304,7 +315,7 @@ extension MonitorState {
     }
 
     private mutating func evaluateBurst(_ now: MonitorInstant) {
-        // What is evaluated while notifications are still being lost has to be evaluated once more.
+        // Observations that are evaluated while notifications are still being lost have to be evaluated once more.
         let isCongested = overrun.isCongested
         let pending = pending
         note(overrun.isCause ? .lostNotifications : .notification)
@@ -331,8 +342,8 @@ extension MonitorState {
     }
 
     private mutating func evaluate(_ pending: Pending) {
-        // Also checks observations that are already due, unless there are many: a removed route is often checked again
-        // during the next burst.
+        // Also looks for duplicates among observations that are already due, unless there are many: a removed route
+        // is often evaluated again during the next burst.
         let first = pass.count <= NetworkFacts.batchLimit ? 0 : pass.count
         if !pending.ids.isEmpty { pass.append(contentsOf: pending.ids) }
         pending.prefixes.each { prefix in
@@ -346,7 +357,7 @@ extension MonitorState {
         pass.append(contentsOf: ids)
     }
 
-    /// Evaluates everything, which includes all that was pending.
+    /// Evaluates everything, including all pending observations.
     mutating func evaluateAll(at now: MonitorInstant) {
         pass = records.ids
         routineDue = now + routinePeriod
@@ -363,7 +374,7 @@ extension MonitorState {
             chunk.append(id)
         }
         areCausesUsed = pass.isEmpty
-        // What a burst of all observations needed is not kept.
+        // Frees the memory after a burst that affected all observations.
         if pass.isEmpty, pass.capacity > 4 * Self.prefixLimit { pass = [] }
     }
 }
@@ -372,29 +383,29 @@ extension MonitorState {
 struct QueryInputs: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// Which name servers are configured.
+    /// The configured name servers.
     static let nameservers = QueryInputs(rawValue: 1)
-    /// The hardware addresses of neighbours, as ``Known/note(address:)`` has them.
+    /// The hardware addresses of neighbours that ``Known/note(address:)`` records.
     static let neighbours = QueryInputs(rawValue: 2)
     /// Answers to this host's TCP connections.
     static let answers = QueryInputs(rawValue: 4)
 }
 
-/// Routes whose removal the kernel has notified, and may not have finished.
+/// Routes whose removal the kernel has notified and may not have finished.
 ///
-/// The kernel notifies the removal of an IPv4 route before it removes it. A query on another processor can still
-/// get the old answer, and no further notification comes.
+/// The kernel notifies of the removal of an IPv4 route before it removes the route. A query on another processor can
+/// still get the old answer, and no further notification follows.
 struct PendingRouteRemovals: Sendable {
     private var prefixes = SmallSet<IPPrefix>()
-    /// The prefixes that were added while the others were waited for.
+    /// The prefixes that were added while an evaluation of the others was scheduled.
     private var later = SmallSet<IPPrefix>()
-    /// When to evaluate them again; `nil` if there are none.
+    /// When to evaluate the prefixes again; `nil` if there are none.
     private(set) var due: MonitorInstant?
 
     /// The number of prefixes.
     var count: Int { prefixes.count + later.count }
 
-    /// Adds a prefix, to be evaluated again after the kernel has removed its route.
+    /// Adds a prefix, which is evaluated again after the kernel has removed its route.
     mutating func note(_ prefix: IPPrefix, at now: MonitorInstant) {
         if due == nil {
             due = now + MonitorTiming.secondLook
@@ -404,7 +415,7 @@ struct PendingRouteRemovals: Sendable {
         }
     }
 
-    /// Removes and returns what is due.
+    /// Removes and returns the prefixes to evaluate now.
     mutating func take(at now: MonitorInstant) -> SmallSet<IPPrefix>? {
         guard let due, due <= now else { return nil }
         defer {

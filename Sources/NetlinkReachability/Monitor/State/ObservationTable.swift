@@ -2,21 +2,25 @@
 
 internal import RoutingModel
 
-/// The number of an observation, from 1; not used again.
+/// The number of an observation, from 1.
 ///
-/// The lower half is an index, which later observations use again; the upper half is never the same.
+/// Two observations never have the same number.
+///
+/// The lower half is an index, which later observations reuse. The upper half is unique.
 typealias ObservationID = UInt64
 
-/// Values by the numbers of observations.
+/// A table of values by observation number.
 ///
-/// The lower halves are the indices of an array. There can be a hundred thousand observations, for which a dictionary
-/// takes two to three times the memory.
+/// The lower half of the number is the index in an array. There can be a hundred thousand observations, for which a
+/// dictionary would use two to three times the memory.
 struct ObservationTable<Value: Sendable>: Sendable {
     typealias ID = ObservationID
 
     private struct Entry: Sendable {
         var value: Value?
-        /// The upper half of the number; behind the value, where it fills a gap.
+        /// The upper half of the number.
+        ///
+        /// Stored after the value, where it fills the padding.
         var generation: UInt32
     }
 
@@ -32,9 +36,9 @@ struct ObservationTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value of a number; `nil` if it has none.
+    /// The value of an observation; `nil` if there is none.
     ///
-    /// A value takes the place of one with another number.
+    /// A new value replaces that of an earlier observation with the same index.
     subscript(id: ID) -> Value? {
         get {
             let (index, generation) = Self.parts(of: id)
@@ -58,7 +62,7 @@ struct ObservationTable<Value: Sendable>: Sendable {
 /// The instants at which observations are due, one for each observation.
 struct Timetable: Sendable {
     private var times: [ObservationID: MonitorInstant] = [:]
-    /// Not later than the earliest instant; `nil` if there are none.
+    /// A lower bound of all instants; `nil` if there are none.
     private(set) var earliest: MonitorInstant?
 
     /// Sets the instant of an observation, or removes it.
@@ -72,7 +76,7 @@ struct Timetable: Sendable {
         }
     }
 
-    /// Sets the instant of an observation unless it has an earlier one.
+    /// Sets the instant of an observation, unless it already has an earlier one.
     mutating func advance(_ id: ObservationID, to time: MonitorInstant) {
         if times[id].map({ time < $0 }) ?? true { set(id, to: time) }
     }
@@ -89,8 +93,8 @@ struct Timetable: Sendable {
 
 /// Finds the observations that depend on addresses in a prefix.
 ///
-/// The addresses are sorted, so a prefix is a range. Additions are merged at the next lookup, and removed entries stay
-/// until there are many: an observation that is found needlessly costs one evaluation.
+/// The addresses are sorted, so a prefix is a range. Additions are merged at the next lookup. Removed entries stay
+/// until there are many of them: an observation that is found without need costs one evaluation.
 struct AddressIndex: Sendable {
     /// The addresses of one family, as numbers.
     fileprivate struct Lane<Bits: FixedWidthInteger & Sendable>: Sendable {
@@ -124,10 +128,10 @@ struct AddressIndex: Sendable {
         }
     }
 
-    /// Counts entries that are no longer wanted, and drops them when there are many.
+    /// Counts entries that are no longer wanted, and drops such entries when there are many.
     ///
     /// - Parameters:
-    ///   - number: How many more are unwanted.
+    ///   - number: The number of entries that became unwanted.
     ///   - isWanted: Whether an observation still depends on an address.
     mutating func noteRemoval(of number: Int, isWanted: (UInt64, IPAddress) -> Bool) {
         removedCount += number
@@ -177,7 +181,7 @@ extension AddressIndex.Lane {
     /// Merges the additions into the sorted entries.
     private mutating func merge() {
         guard !added.isEmpty else { return }
-        // Two sorted runs, which the sort finds and merges.
+        // The sort recognizes the two sorted runs and merges them.
         sorted.reserveCapacity(sorted.count + added.count)
         sorted.append(contentsOf: added.sorted())
         sorted.sort()
