@@ -31,13 +31,13 @@ internal import SystemSupport
 public protocol NameResolver: Sendable {
     /// Resolves a name.
     ///
-    /// It runs in a task of its own, which is cancelled when the result is no longer needed. It must not block the
-    /// thread. Calls can overlap, also for the same name.
+    /// The call runs in its own task, which is cancelled when the result is no longer needed. It must not block the
+    /// thread. Calls can overlap, even for the same name.
     ///
     /// - Parameters:
-    ///   - name: The host name as the program gave it; never a numeric address.
+    ///   - name: The host name in the program's spelling; never a numeric address.
     ///   - families: The families that the program uses. Addresses of other families are ignored.
-    ///   - timeout: How long the call can take. A query and a monitor wait no longer than this.
+    ///   - timeout: The time limit of the call. Queries and monitors wait no longer than this.
     /// - Returns: The result. A name that cannot be resolved is a result, not an error: its target is not reachable.
     /// - Throws: An error if the resolver itself cannot run. The query then throws `ReachabilityError` with the
     ///   code `ReachabilityError.Code.resolverFailure`, the error's text, and the error itself as
@@ -52,14 +52,14 @@ public protocol NameResolver: Sendable {
 
 /// A resolver whose call blocks, such as one of a C library.
 ///
-/// The calls run on at most 64 threads of this resolver, and never on one of the concurrency runtime. Further names
-/// wait for one of them within their time limit, without a thread.
+/// The calls run on at most 64 threads of this resolver, never on a thread of the concurrency runtime. Further names
+/// wait for a free thread within their time limit.
 ///
 /// ```swift
 /// let resolver = BlockingResolver { name, families, timeout in try table.lookUp(name) }
 /// ```
 public struct BlockingResolver: NameResolver {
-    /// A call that blocks; its time limit is the time that is left for it.
+    /// A blocking call: the name, the families, and the time that is left for the call.
     public typealias Call =
         @Sendable (String, ReachabilityOptions.Families, Duration) throws -> ReachabilityTarget.Resolution
 
@@ -95,7 +95,7 @@ public struct BlockingResolver: NameResolver {
 
 /// Runs a program's resolver.
 final class CustomResolver: HostResolver {
-    /// A resolver with a time limit of its own answers within this time after it.
+    /// How long to wait after the time limit for a resolver that enforces the limit itself.
     private static let grace = Duration.milliseconds(100)
     private static let timers = DispatchQueue(label: "netlink-resolve.timers")
 
@@ -135,9 +135,9 @@ final class CustomResolver: HostResolver {
     }
 }
 
-/// Runs the tasks of resolvers apart from the threads of the concurrency runtime.
+/// Runs the tasks of resolvers on threads outside of the concurrency runtime.
 ///
-/// A synchronous query can block all of those, and waits for such a task.
+/// A synchronous query can block all threads of the runtime while it waits for such a task.
 private final class ResolverExecutor: TaskExecutor {
     static let shared = ResolverExecutor()
 

@@ -19,22 +19,26 @@ internal import SystemSupport
 ///
 /// Keep it for as long as the handler is to be called.
 ///
-/// - One call comes after the other, also with many queries and on a concurrent queue, and with no lock held.
-/// - The first call has the current value, and each later one a value that differs from the one before.
-/// - A handler that is slower than the network is called with the newest value and skips those in between.
-/// - A failure ends nothing: a handler and ``NetworkUpdates/results`` get it as a result, and a sequence of values
-///   skips it. It means that the query could not be answered, which is not the same as no. It comes once for as long as
-///   evaluations fail in the same way, and the next value means that they succeed again. The monitor tries again after
-///   1 s, and then less and less often: the kernel up to every 30 s, a resolver that cannot run up to every 60 s.
-/// - No call comes after ``cancel()`` or ``end()`` has returned, but for a call that a handler of another observation
-///   has not waited for: see there.
+/// - Calls never overlap, even with many queries and on a concurrent queue. No lock is held during a call.
+/// - The first call has the current value, and each later call has a value that differs from the one before.
+/// - A handler that is slower than the network is called with the newest value. Older undelivered values are
+///   skipped.
+/// - A failure does not end the observation. It means that the query could not be answered; it does not mean that
+///   the target is unreachable. Handlers and ``NetworkUpdates/results`` get it as a result, and a sequence of values
+///   skips it. It is delivered once for as long as evaluations fail in the same way. The next value means that they
+///   succeed again. The monitor tries again after 1 s, and then less and less often: kernel queries at least every 30
+///   s, a resolver that cannot run at least every 60 s.
+/// - After ``cancel()`` or ``end()`` has returned, no call begins and none is running. The exception is
+///   ``cancel()`` inside of another handler: see there.
 ///
 /// All observations of a source share one thread, which ends with the last of them, and one socket for the kernel's
 /// notifications. An idle observation costs only memory.
 public final class NetworkObservation<Value: Sendable>: Sendable {
     private let sink: ObservationSink<Value>
     private let monitor: SharedMonitor
-    /// The registrations: one is the rule, and needs no memory of its own.
+    /// The registrations.
+    ///
+    /// Nearly all observations have only one, which needs no array.
     private let first: MonitorState.ID?
     private let others: [MonitorState.ID]
 
@@ -46,7 +50,7 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     ///   - queries: The queries.
     ///   - sink: Where their results go.
     ///   - monitor: The monitor.
-    ///   - begun: Set to this observation before there is a result.
+    ///   - begun: Set to this observation before any result is delivered.
     ///   - deadline: When the observation expires; `nil` for never.
     /// - Throws: `ReachabilityError` if the monitor cannot run; nothing is registered then.
     init(
@@ -88,32 +92,33 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         close(waits: false)
     }
 
-    /// The latest value; `nil` before the first one, after the end, and if many queries are observed.
+    /// The latest value; `nil` before the first value, after the end, and if many queries are observed.
     ///
-    /// It can be newer than the one that a slow handler was called with. It stays while evaluations fail. The value of
-    /// an address, a path or a connection is known as soon as the observation has begun.
+    /// It can be newer than the value of the last call of a slow handler. It is kept while evaluations fail. The
+    /// value of an address, a path or a connection is known as soon as the observation has begun.
     public var current: Value? {
         sink.answered
     }
 
-    /// Ends the observation and releases its handler: no call comes after this returns.
+    /// Ends the observation and releases its handler: no call follows after this returns.
     ///
-    /// It blocks the thread while a call is running, so do not hold a lock that the handler takes; asynchronous
-    /// functions call ``end()``. Inside of a handler of an observation it does not wait, as that could be to wait for
-    /// itself: a call that another thread has begun, or is about to, can then go on after it has returned. Releasing
-    /// the observation ends it, too, and waits for nothing.
+    /// It blocks the thread while a call is running, so do not hold a lock that the handler takes. Asynchronous
+    /// functions call ``end()`` instead. Inside of a handler of any observation it does not wait, because it could
+    /// wait for itself: a call on another thread can then still be running, or begin, after it has returned.
+    /// Releasing the observation also ends it, without waiting.
     public func cancel() {
         close(waits: true)
     }
 
-    /// Ends the observation as ``cancel()`` does; the task is suspended while a call is running.
+    /// Ends the observation as ``cancel()`` does, but suspends the task while a call is running.
     ///
     /// ```swift
     /// await observation?.end()
     /// pool.closeIdleConnections()    // which the handler uses
     /// ```
     ///
-    /// It waits for the call also if the task is cancelled. A handler must not wait for a task that waits for it here.
+    /// It waits for the call even if the task is cancelled. A handler must not wait for a task that waits here for
+    /// that handler.
     nonisolated(nonsending) public func end() async {
         if await sink.close() { leave() }
     }
@@ -128,7 +133,7 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     }
 }
 
-/// The observation that a handler can end, and does not keep.
+/// A weak reference to an observation, through which its handler can end it.
 final class WeakObservation<Value: Sendable>: Sendable {
     private struct Place {
         weak var observation: NetworkObservation<Value>?
@@ -136,7 +141,7 @@ final class WeakObservation<Value: Sendable>: Sendable {
 
     private let place = Locked(Place())
 
-    /// `nil` before it has begun, and after it was released.
+    /// `nil` before the observation has begun, and after it was released.
     var observation: NetworkObservation<Value>? {
         get { place.withLock { $0.observation } }
         set { place.withLock { $0.observation = newValue } }
@@ -151,7 +156,9 @@ extension NetworkObservation: CustomDebugStringConvertible {
 }
 
 extension ObservationSink {
-    /// Evaluates queries in batches, except those with names and for events, and offers their first results.
+    /// Evaluates queries in batches and offers their first results.
+    ///
+    /// Skips queries with names and event queries.
     fileprivate func offerFirst(of queries: [NetworkQuery<Value>], _ monitor: SharedMonitor) {
         let evaluated = queries.indices.filter {
             queries[$0].query.namedTarget == nil && !queries[$0].query.isEvent
@@ -175,9 +182,9 @@ extension NetworkSource {
     /// }
     /// ```
     ///
-    /// The observation ends when it is released: keep it. See ``NetworkObservation`` for what holds for the calls. The
-    /// first call can come before this function has returned, so that the handler cannot use what it returns. A
-    /// condition ends the observation:
+    /// The observation ends when it is released: keep it. ``NetworkObservation`` describes the calls. The first call
+    /// can come before this function has returned, so the handler cannot use the returned observation. To end the
+    /// observation from its handler, pass a condition:
     ///
     /// ```swift
     /// observation = try source.observe(.flags(of: target)) { result in
@@ -192,8 +199,8 @@ extension NetworkSource {
     ///   - delivery: Where the handler is called.
     ///   - initial: What happens to the current value.
     ///   - handler: Called with the value, or the reason that there is none.
-    ///   - condition: Asked, where the handler is called, after a call with a value: whether the observation ends.
-    ///     `nil` for never.
+    ///   - condition: Returns whether the observation ends. Called after each call of the handler with a value, in
+    ///     the same place. `nil` for an observation without such a condition.
     /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     public func observe<Value>(
@@ -208,7 +215,7 @@ extension NetworkSource {
         }
         let begun = WeakObservation<Value>()
         return try observe([query], on: delivery, initial: initial, begun) { _, result in
-            // Released meanwhile, it has ended.
+            // The observation was released meanwhile, which ended it.
             guard let observation = begun.observation else { return }
             handler(result)
             if let value = result.answer, condition(value) { observation.cancel() }
@@ -224,15 +231,15 @@ extension NetworkSource {
     /// }
     /// ```
     ///
-    /// There is one call for each change of each query. What ``NetworkObservation`` says about values holds for each
-    /// query; calls come one after the other.
+    /// There is one call for each change of each query, and calls never overlap. The statements of
+    /// ``NetworkObservation`` about values hold for each query.
     ///
     /// - Parameters:
     ///   - queries: The queries.
     ///   - delivery: Where the handler is called.
     ///   - initial: What happens to the current values.
     ///   - handler: Called with the index of a query, and its value or the reason that there is none.
-    /// - Returns: The observation of all of them.
+    /// - Returns: One observation of all queries.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
     public func observe<Value>(
         _ queries: [NetworkQuery<Value>],
@@ -276,9 +283,9 @@ extension NetworkSource {
         }
     }
 
-    /// Has everything that is observed evaluated again, as after a change of the network.
+    /// Makes the monitor evaluate everything again, as after a change of the network.
     ///
-    /// For what the kernel does not notify of, such as new costs of a ``NetworkMetering``.
+    /// Call it after changes that the kernel does not notify of, such as new costs of a ``NetworkMetering``.
     public func evaluateAgain() {
         monitor.evaluateAll()
     }

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// What a network can be asked: the flags or the report of a target, whether anything answers on its path, the default
+/// A query to a network: the flags or the report of a target, whether anything answers on its path, the default
 /// path, the identity of its network, the status of a connection, the order of addresses, events.
 ///
 /// ```swift
@@ -12,7 +12,7 @@ internal import RoutingModel
 /// }
 /// ```
 ///
-/// A query is a value: it holds no socket, and can be asked and observed any number of times, also at the same time.
+/// A query is a value: it holds no socket. It can be asked and observed any number of times, even concurrently.
 public struct NetworkQuery<Value: Sendable>: Sendable {
     /// What is evaluated.
     let query: any Query<Value>
@@ -21,7 +21,7 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
         self.query = query
     }
 
-    /// Creates the query whose values have an index.
+    /// Creates a query whose values carry an index.
     package init<Element>(
         _ query: NetworkQuery<Element>,
         index: Int
@@ -29,7 +29,7 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
         self.init(IndexedQuery(query.query, index))
     }
 
-    /// The name that is resolved first; `nil` if there is none.
+    /// The name that is resolved first; `nil` if the query has no name.
     package var name: String? { query.namedTarget?.target.name }
 }
 
@@ -41,7 +41,8 @@ extension NetworkQuery: CustomStringConvertible {
 extension NetworkQuery<ReachabilityFlags> {
     /// The flags of a target.
     ///
-    /// While the interface that the target or the options name does not exist, the flags are empty: it can appear.
+    /// The flags are empty while an interface does not exist that the target or the options name. It can still
+    /// appear.
     ///
     /// - Parameters:
     ///   - target: The target; by default the default path.
@@ -56,12 +57,12 @@ extension NetworkQuery<ReachabilityFlags> {
 }
 
 extension NetworkQuery<ReachabilityReport> {
-    /// The flags of a target and the facts that led to them, of one evaluation.
+    /// The flags of a target and the facts that led to them, from one evaluation.
     ///
     /// - Parameters:
     ///   - target: The target; by default the default path.
     ///   - options: The socket that the query is about.
-    ///   - detail: How much a report contains. Those of an observation are made on the monitor's thread.
+    ///   - detail: How much a report contains. An observation makes its reports on the monitor's thread.
     ///   - change: What counts as a change.
     /// - Returns: The query.
     public static func report(
@@ -75,20 +76,20 @@ extension NetworkQuery<ReachabilityReport> {
 }
 
 extension NetworkQuery<NetworkEvent> {
-    /// What happens to the machine and its monitor.
+    /// The events of the machine and its monitor.
     ///
-    /// Events have no current value: the first one comes when something happens. A receiver that is slower gets the
-    /// oldest of the last 256 events first.
+    /// Events have no current value: the first value comes with the first event. A slow receiver gets the oldest of
+    /// the last 256 events first.
     public static var events: Self { Self(EventQuery()) }
 }
 
 extension NetworkQuery where Value: Equatable {
-    /// Creates the query for a value that is known outside of the kernel.
+    /// Creates a query for a value that the program reads itself, not from the kernel.
     ///
     /// - Parameters:
     ///   - description: What the value is.
-    ///   - read: Returns the value now; it must not wait. After a change, ``NetworkSource/evaluateAgain()`` has to be
-    ///     called.
+    ///   - read: Returns the present value; it must not wait. After a change, the program calls
+    ///     ``NetworkSource/evaluateAgain()``.
     package init(_ description: String, reading read: @escaping @Sendable () -> Value) {
         self.init(OutsideQuery(description, read))
     }

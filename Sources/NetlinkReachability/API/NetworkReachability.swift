@@ -13,12 +13,12 @@ internal import RoutingModel
 /// print(flags.letters, flags.isNetworkReachable)   // -R ------- true
 /// ```
 ///
-/// Each query asks the kernel at that moment: its policy rules, routing tables, metrics and neighbours decide, not
-/// a copy of them. No packet is sent to the target. A handle is small, can be kept, and can be used by any number of
-/// threads at once.
+/// Each query asks the kernel at that moment: the kernel's policy rules, routing tables, metrics and neighbours
+/// decide, not a copy of them. No packet is sent to the target. A handle is small, can be kept, and can be used by
+/// any number of threads at once.
 ///
-/// It cannot know whether the target answers, what a firewall drops, or which route a socket takes that is bound or
-/// marked in ways that ``ReachabilityOptions`` do not describe.
+/// It cannot know whether the target answers, what a firewall drops, or the route of a socket that is bound or marked
+/// in ways that ``ReachabilityOptions`` do not describe.
 ///
 /// Apple's counterpart is `SCNetworkReachability`.
 public struct NetworkReachability: Sendable {
@@ -27,7 +27,7 @@ public struct NetworkReachability: Sendable {
     /// The socket that the queries are about.
     public var options: ReachabilityOptions { subject.options }
 
-    /// The network that answers.
+    /// The network that answers the queries.
     public let source: NetworkSource
     private let subject: FlagsQuery
 
@@ -48,7 +48,7 @@ public struct NetworkReachability: Sendable {
 
     /// Creates a handle for a host name, an address, or an address with an interface (`fe80::1%eth0`).
     ///
-    /// A name is not resolved here but by each query, within ``ReachabilityOptions/Resolution/timeout``.
+    /// Each query resolves the name, within ``ReachabilityOptions/Resolution/timeout``. This initializer does not.
     ///
     /// - Parameters:
     ///   - host: The name or address, without scheme, port and path.
@@ -88,7 +88,7 @@ extension NetworkReachability: CustomDebugStringConvertible {
 extension NetworkReachability {
     /// The query for the flags: see ``NetworkQuery/flags(of:options:)``.
     ///
-    /// The source takes it, alone or with others.
+    /// Pass it to the functions of ``NetworkSource``, alone or with other queries.
     public var query: NetworkQuery<ReachabilityFlags> { NetworkQuery(subject) }
 
     /// The query for a report: see ``NetworkQuery/report(of:options:_:onChangeOf:)``.
@@ -116,33 +116,34 @@ extension NetworkReachability {
     /// let flags = try await NetworkReachability(host: "example.com").flags()
     /// ```
     ///
-    /// It is ``NetworkSource/value(of:)`` of ``query``: see there for where the work is done, and for errors.
+    /// The same as ``NetworkSource/value(of:)`` with ``query``: see there for the calling thread and for errors.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
-    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no;
-    ///   `CancellationError` if the task is cancelled while a name is resolved.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which does not mean that the target is
+    ///   unreachable; `CancellationError` if the task is cancelled while a name is resolved.
     nonisolated(nonsending) public func flags() async throws -> ReachabilityFlags {
         try await source.value(of: query)
     }
 
     /// Asks for the flags, and blocks the thread while a name is resolved.
     ///
-    /// It is ``NetworkSource/blockingValue(of:)`` of ``query``. Asynchronous functions call ``flags()``.
+    /// The same as ``NetworkSource/blockingValue(of:)`` with ``query``. Asynchronous functions call ``flags()``.
     ///
     /// Apple's counterpart is `SCNetworkReachabilityGetFlags`.
     ///
     /// - Returns: The flags; an empty set means that packets cannot leave for the target.
-    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which does not mean that the target is
+    ///   unreachable.
     public func blockingFlags() throws(ReachabilityError) -> ReachabilityFlags {
         try source.blockingValue(of: query)
     }
 
     /// Asks for the flags and the facts that led to them, without blocking a thread of the concurrency runtime.
     ///
-    /// The flags are those of ``flags()``. A full report evaluates every address of a name and finds out more about the
-    /// interface, which costs a little more.
+    /// The flags are those of ``flags()``. A full report also evaluates every address of a name and finds out more
+    /// about the interface, which costs a little more.
     ///
-    /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
+    /// - Parameter detail: How much the report contains. Parts that it does not contain cost nothing.
     /// - Returns: The report.
     /// - Throws: The errors of ``flags()``.
     nonisolated(nonsending) public func report(
@@ -155,7 +156,8 @@ extension NetworkReachability {
     ///
     /// - Parameter detail: How much the report contains. What it does not contain costs nothing.
     /// - Returns: The report of ``report(_:)``.
-    /// - Throws: `ReachabilityError` if the query could not be answered, which is not the same as no.
+    /// - Throws: `ReachabilityError` if the query could not be answered, which does not mean that the target is
+    ///   unreachable.
     public func blockingReport(
         _ detail: ReachabilityReport.Detail = .full
     ) throws(ReachabilityError) -> ReachabilityReport {
@@ -173,7 +175,7 @@ extension NetworkReachability {
     /// ```
     ///
     /// - Parameter timeout: The longest time to wait; `nil` for no limit.
-    /// - Returns: The flags that the target can be reached with.
+    /// - Returns: The flags with which the target can be reached.
     /// - Throws: The errors of ``wait(timeout:until:)``.
     @discardableResult
     nonisolated(nonsending) public func waitUntilReachable(
@@ -188,13 +190,13 @@ extension NetworkReachability {
     /// try await reachability.wait { !$0.isNetworkReachable }
     /// ```
     ///
-    /// Returns at once if they meet it already. While evaluations fail, it waits on. ``NetworkSource`` waits for any
-    /// query: ``NetworkSource/wait(for:timeout:until:)``.
+    /// Returns at once if the current flags meet the condition. Failed evaluations do not end the wait. For other
+    /// queries, see ``NetworkSource/wait(for:timeout:until:)``.
     ///
     /// - Parameters:
     ///   - timeout: The longest time to wait; `nil` for no limit. With zero, the target is evaluated once, and a name
     ///     is resolved within ``ReachabilityOptions/Resolution/timeout``.
-    ///   - condition: Returns whether the wait is over.
+    ///   - condition: Returns whether the wait ends.
     /// - Returns: The flags that met the condition.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out. Its text and
     ///   its `ReachabilityError.reason` are those of the last evaluation; if that failed, its
@@ -205,7 +207,7 @@ extension NetworkReachability {
         timeout: Duration? = nil,
         until condition: (ReachabilityFlags) -> Bool
     ) async throws -> ReachabilityFlags {
-        // A report has the reason, which is for the error alone: the condition is asked about other flags.
+        // The report has the reason for the error. The condition is called only when the flags differ.
         var last: ReachabilityFlags?
         return try await source.wait(for: reportQuery(onChangeOf: .report), timeout: timeout) { report in
             defer { last = report.flags }
@@ -229,8 +231,8 @@ extension NetworkReachability {
     /// }
     /// ```
     ///
-    /// The observation ends when it is released: keep it. See ``NetworkObservation`` for what holds for the calls.
-    /// ``NetworkSource`` observes any query.
+    /// The observation ends when it is released: keep it. ``NetworkObservation`` describes the calls. For other
+    /// queries, see ``NetworkSource``.
     ///
     /// Apple's counterparts are `SCNetworkReachabilitySetCallback` and `SCNetworkReachabilitySetDispatchQueue`.
     ///
@@ -278,7 +280,7 @@ extension NetworkReachability {
     /// }
     /// ```
     ///
-    /// See ``NetworkUpdates`` for failures and for the end.
+    /// See ``NetworkUpdates`` for failures and the end of the sequence.
     public var updates: NetworkUpdates<ReachabilityFlags> {
         source.updates(of: query)
     }

@@ -11,19 +11,20 @@ extension NetworkSource {
     /// try await source.wait(for: .status(of: connection)) { $0.isViable }
     /// ```
     ///
-    /// Returns at once if the current value meets it. While evaluations fail, it waits on. The condition is asked about
-    /// each value once, in order, and about none twice in a row.
+    /// Returns at once if the current value meets the condition. Failed evaluations do not end the wait. The
+    /// condition is called once for each value, in order, and never with equal values in a row.
     ///
     /// - Parameters:
     ///   - query: The query.
     ///   - timeout: The longest time to wait; `nil` for no limit. With zero, the query is evaluated once, and a name is
     ///     resolved within ``ReachabilityOptions/Resolution/timeout``.
-    ///   - condition: Returns whether the wait is over.
+    ///   - condition: Returns whether the wait ends.
     /// - Returns: The value that met the condition.
-    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out. Its text has
-    ///   the last value, and its `ReachabilityError.reason` is that of a report or a status; if the last evaluation
-    ///   failed, its `ReachabilityError.underlyingError` is the failure. With another code if the monitor cannot run,
-    ///   or with a time-out of zero if the evaluation fails. `CancellationError` if the task is cancelled.
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.timedOut` after the time-out. Its text
+    ///   contains the last value, and its `ReachabilityError.reason` is that of a report or a status. If the last
+    ///   evaluation failed, `ReachabilityError.underlyingError` is that failure. The code is another one if the
+    ///   monitor cannot run, or if the evaluation fails with a time-out of zero. `CancellationError` if the task is
+    ///   cancelled.
     @discardableResult
     nonisolated(nonsending) public func wait<Value>(
         for query: NetworkQuery<Value>,
@@ -32,7 +33,7 @@ extension NetworkSource {
     ) async throws -> Value {
         try Task.checkCancellation()
         let deadline = timeout.flatMap { $0 > .zero ? monitor.clock.now + $0 : nil }
-        // Without a time to wait, the first answer decides.
+        // With a time-out of zero, the first answer decides.
         let isSingle = timeout != nil && deadline == nil
         let observed = query.query
         var last: Result<Value, ReachabilityError>?
@@ -43,7 +44,7 @@ extension NetworkSource {
             if let value = last?.answer, condition(value) { return value }
             if isSingle { throw timeOut(of: observed, after: timeout, last) }
         }
-        // The deadline is the monitor's, so a wait that ends leaves neither a timer nor a task behind.
+        // The monitor keeps the deadline, so a wait leaves neither a timer nor a task behind.
         let expiry = ReachabilityError(.timedOut, operation: "wait for \(query)")
         var results = try ObservationIteration(
             [query], monitor, skipsFailures: false, until: deadline, expiry: expiry)
@@ -57,7 +58,9 @@ extension NetworkSource {
         throw CancellationError()
     }
 
-    /// The error of a wait that ends: of a single evaluation its failure.
+    /// The error after a time-out.
+    ///
+    /// With a time-out of zero, it is the failure of the only evaluation.
     private func timeOut<Value: Sendable>(
         of query: any Query<Value>,
         after timeout: Duration?,

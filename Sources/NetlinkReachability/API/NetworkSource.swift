@@ -7,9 +7,11 @@ internal import SystemSupport
 public struct NetworkSource: Sendable {
     /// The facts that evaluations depend on.
     package var facts: NetworkFacts { monitor.facts }
-    /// The monitor that all handles and path monitors of this source share, and which holds the facts.
+    /// The monitor, which all handles and path monitors of this source share.
     ///
-    /// It is the only stored property: every handle contains a source.
+    /// It holds the facts.
+    ///
+    /// It is the only stored property, because every handle contains a source.
     package let monitor: SharedMonitor
 
     /// Creates a source from its parts.
@@ -17,13 +19,13 @@ public struct NetworkSource: Sendable {
     /// - Parameters:
     ///   - routing: Answers queries about routes and interfaces.
     ///   - resolver: Resolves names.
-    ///   - clock: The monitor's time; `nil` for the system's.
+    ///   - clock: The monitor's clock; `nil` for the system's clock.
     ///   - resolverFiles: The files whose changes cause names to be resolved again.
     ///   - work: Counts the monitor's work in flight, for a simulated network.
-    ///   - nameservers: Returns the current name servers; by default none are known.
-    ///   - addressPolicy: Returns the policy that orders addresses; by default the standard one.
+    ///   - nameservers: Returns the current name servers; by default none.
+    ///   - addressPolicy: Returns the policy that orders addresses; by default the standard policy.
     ///   - trace: Called with each evaluation of the monitor; `nil` for no trace.
-    ///   - changes: Opens a feed of notifications; by default there are none.
+    ///   - changes: Opens a feed of notifications; by default there is no feed.
     package init(
         routing: any RoutingSource,
         resolver: any HostResolver,
@@ -48,16 +50,18 @@ public struct NetworkSource: Sendable {
         )
     }
 
-    /// The live kernel of the network namespace in which the process first uses this, with the system's resolver.
+    /// The live kernel, with the system's resolver, in the network namespace in which the process first uses this
+    /// source.
     ///
-    /// One source serves the whole process. Its first query opens a netlink socket, and has the error if that fails:
-    /// the next one tries again. Its sockets stay in that namespace, even if threads enter others later.
+    /// One source serves the whole process. Its first query opens a netlink socket. If that fails, the query has the
+    /// error, and the next query tries again. The sockets stay in that namespace, even if threads enter others later.
     public static let kernel = NetworkSource(live: .unopened())
 
-    /// The live kernel of the network namespace that the calling thread is in now, through sockets of its own.
+    /// The live kernel in the network namespace of the calling thread, through sockets of its own.
     ///
-    /// For programs that enter namespaces. The system's resolver resolves names on threads that it starts. A thread is
-    /// in the namespace of the thread that asked about its first name, and resolves names that waited for it there too.
+    /// For programs that enter namespaces. The system's resolver resolves names on threads that this source starts.
+    /// Such a thread is in the namespace of the thread that queried its first name. It also resolves waiting names of
+    /// other threads there.
     ///
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` if no netlink socket can
     ///   be opened.
@@ -78,15 +82,14 @@ public struct NetworkSource: Sendable {
 }
 
 extension NetworkSource: CustomDebugStringConvertible {
-    /// How many queries are observed: `NetworkSource(2 observed)`.
+    /// The number of observed queries: `NetworkSource(2 observed)`.
     public var debugDescription: String { "NetworkSource(\(monitor.userCount) observed)" }
 }
 
 extension NetworkSource {
     /// The same network with another resolver for names.
     ///
-    /// The new source has a monitor of its own, which resolves names through the resolver. Handles of both sources can
-    /// be used side by side.
+    /// The new source has its own monitor, which uses the new resolver. Both sources can be used at the same time.
     ///
     /// - Parameter resolver: Resolves the names of all targets of the new source.
     /// - Returns: The new source.
@@ -94,16 +97,16 @@ extension NetworkSource {
         copy(CustomResolver(resolver), monitor.trace)
     }
 
-    /// The same network, whose monitor calls a closure with each evaluation of what is observed.
+    /// The same network, with a monitor that calls a closure after each evaluation of an observed query.
     ///
     /// ```swift
     /// let source = NetworkSource.kernel.tracing { logger.debug("\($0)") }
     /// ```
     ///
-    /// The new source has a monitor of its own. Only what is observed through it is traced.
+    /// The new source has its own monitor. Only observations of the new source are traced.
     ///
-    /// - Parameter trace: Called on the monitor's thread, and for first values on the thread that begins the
-    ///   observation; it must not wait.
+    /// - Parameter trace: Called on the monitor's thread. For first values, called on the thread that begins the
+    ///   observation. It must not wait.
     /// - Returns: The new source.
     public func tracing(_ trace: @escaping @Sendable (NetworkTrace) -> Void) -> NetworkSource {
         copy(facts.resolver, trace)
@@ -128,8 +131,8 @@ extension NetworkSource {
 
     /// Makes a full report on a target.
     ///
-    /// - Returns: The report, the entries of the kernel's tables that its packets take, and those that the packets
-    ///   around them take where the kernel shows where they go.
+    /// - Returns: The report; the entries of the kernel's tables for its packets; and the entries for the outer
+    ///   packets, if the kernel shows their destination.
     package func explained(
         _ target: ReachabilityTarget,
         options: ReachabilityOptions

@@ -10,24 +10,26 @@ internal import RoutingModel
 /// }
 /// ```
 ///
-/// - Beginning: each iteration begins an observation of its own, and any number of them run side by side. It keeps what
-///   it needs.
-/// - Buffering: an iteration that is slower than the network gets the newest value and skips those in between. Two
-///   equal values never come in a row. Of events, up to 256 are kept.
-/// - Failures: an evaluation that fails ends nothing. The sequence of values skips it, ``results`` has it as an
-///   element, and the monitor tries again. The sequence throws only if the monitor cannot run.
-/// - End: it ends without an error only when its task is cancelled, and at once without queries. The observation ends
-///   with the iteration.
+/// - Beginning: each iteration begins its own observation and keeps the source alive. Any number of iterations can
+///   run concurrently.
+/// - Buffering: an iteration that is slower than the network gets the newest value. Older values are skipped. Two
+///   equal values never follow each other. Up to 256 events are kept.
+/// - Failures: a failed evaluation does not end the sequence. The sequence of values skips it, ``results`` has it
+///   as an element, and the monitor tries again. The sequence throws only if the monitor cannot run.
+/// - End: the sequence ends without an error when its task is cancelled, and at once if there are no queries. The
+///   observation ends with the iteration.
 ///
-/// A recording has the same sequence. Its iterations read the recording as fast as the values are taken, skip none of
-/// them, end with it, and throw if it cannot be read.
+/// A recording has the same sequence. An iteration reads the recording as fast as its values are taken and skips no
+/// value. It ends at the end of the recording, and throws if the recording cannot be read.
 public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
     /// The elements.
     public typealias Element = Value
     /// Why the monitor cannot run, or the recording cannot be read.
     public typealias Failure = ReachabilityError
 
-    /// Reads a recording up to the next change; `nil` at its end.
+    /// Reads a recording up to the next change.
+    ///
+    /// Returns `nil` at its end.
     package typealias Reading = () throws(ReachabilityError) -> (
         index: Int, result: Result<Value, ReachabilityError>
     )?
@@ -45,7 +47,9 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
         origin = .monitor(monitor)
     }
 
-    /// Creates the sequence of a recording, which each iteration begins to read.
+    /// Creates the sequence of a recording.
+    ///
+    /// Each iteration reads the recording from its beginning.
     package init(
         _ queries: [NetworkQuery<Value>],
         reading begin: @escaping @Sendable () throws(ReachabilityError) -> Reading
@@ -54,7 +58,7 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
         origin = .recording(begin)
     }
 
-    /// The same with failures, as a handler gets them.
+    /// The same sequence including failures, as a handler gets them.
     ///
     /// ```swift
     /// for try await result in reachability.updates.results {
@@ -72,7 +76,7 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
     }
 
     private func begin(skipsFailures: Bool) -> Base {
-        // Nothing can follow without a query.
+        // Without a query, the sequence has no elements.
         guard !queries.isEmpty else { return Base(iteration: nil) }
         return Base(
             iteration: Result { () throws(ReachabilityError) in
@@ -88,14 +92,14 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
             })
     }
 
-    /// An iteration of either kind.
+    /// An iteration over a monitor's results or a recording.
     fileprivate struct Base {
         enum Iteration {
             case monitor(ObservationIteration<Value>)
             case recording(ReplayIteration<Value>)
         }
 
-        /// Set to `.failure` if the iteration could not begin; `nil` after it failed, and without queries.
+        /// `.failure` if the iteration could not begin; `nil` after that error was thrown, and without queries.
         var iteration: Result<Iteration, ReachabilityError>?
 
         mutating func next(
@@ -119,7 +123,7 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: Base
 
-        /// The observation of this iteration; `nil` if there is none, and after a failure.
+        /// The observation of this iteration; `nil` for a recording, and after a failure.
         package var observation: NetworkObservation<Value>? {
             guard case .success(.monitor(let iteration)) = base.iteration else { return nil }
             return iteration.observation
@@ -137,7 +141,9 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The results of evaluations: values, and failures, which end nothing.
+    /// The results of evaluations: values and failures.
+    ///
+    /// A failure does not end the sequence.
     public struct Results: AsyncSequence, Sendable {
         /// A value, or the reason that there is none.
         public typealias Element = Result<Value, ReachabilityError>
@@ -169,12 +175,12 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// One reading of a recording, whose results an observation would have received.
+/// An iteration over a recording: the results that an observation would have received.
 private struct ReplayIteration<Value: Sendable> {
     let queries: [any Query<Value>]
     let skipsFailures: Bool
     let read: NetworkUpdates<Value>.Reading
-    /// The last value of each query: after a failure that was skipped, the same one can follow.
+    /// The last value of each query, for comparison: an equal value can follow a skipped failure.
     var last: [Int: Value] = [:]
 
     /// Reads up to the next result; `nil` at the end, and after the task is cancelled.
@@ -205,7 +211,7 @@ struct ObservationIteration<Value: Sendable> {
     ///   - monitor: The monitor that observes them.
     ///   - skipsFailures: Whether failures are dropped.
     ///   - deadline: When the observation expires; `nil` for never.
-    ///   - expiry: The failure that is the result then. With one, no result takes the place of an unread one.
+    ///   - expiry: The failure at that deadline. With an expiry, no result replaces an unread one.
     /// - Throws: `ReachabilityError` if the monitor cannot run.
     init(
         _ queries: [NetworkQuery<Value>],

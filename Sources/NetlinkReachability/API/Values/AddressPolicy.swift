@@ -11,11 +11,13 @@ internal import RoutingModel
 ///
 /// The counterpart is `/etc/gai.conf` of the C library: gai.conf(5).
 public struct AddressPolicy: Hashable, Sendable {
-    /// A line of the table: the value of all addresses that begin with some bits.
+    /// A line of the table: the value of all addresses with a prefix.
     struct Entry: Hashable, Sendable {
-        /// The bits; an IPv4 address has those of its IPv4-mapped address.
+        /// The bits of the prefix.
+        ///
+        /// IPv4 prefixes are stored as IPv4-mapped ones.
         let bits: UInt128
-        /// How many of the bits count.
+        /// The length of the prefix, in bits.
         let length: Int
         /// The label, precedence or scope.
         let value: Int
@@ -31,20 +33,22 @@ public struct AddressPolicy: Hashable, Sendable {
         }
     }
 
-    /// The labels, the longest prefixes first; the last entry matches every address, as in the other tables.
+    /// The labels, sorted by descending prefix length.
+    ///
+    /// The last entry matches every address. The other tables are alike.
     var labels: [Entry]
     /// The precedences.
     var precedences: [Entry]
     /// The scopes of IPv4 addresses.
     var scopes: [Entry]
-    /// The lines of gai.conf that have no effect, each with its number and the reason; empty for none.
+    /// The lines of gai.conf that have no effect, each with its line number and the reason; empty if there are none.
     public internal(set) var notes: [String] = []
     /// Whether the file has the line `reload yes`.
     var isReloaded = false
 
     /// The policy that the GNU C library has without a file.
     ///
-    /// It is that of RFC 3484 with labels for unique local and site-local addresses and for Teredo.
+    /// It is the policy of RFC 3484, with additional labels for unique local, site-local and Teredo addresses.
     public static let standard = AddressPolicy(
         labels: [
             ("::1", 128, 0), ("::", 96, 3), ("::ffff:0:0", 96, 4), ("2001::", 32, 7), ("2002::", 16, 2),
@@ -84,13 +88,17 @@ public struct AddressPolicy: Hashable, Sendable {
 // MARK: - Values of addresses
 
 extension AddressPolicy {
-    /// The label of an address: rule 5 prefers a destination with the label of its source.
+    /// The label of an address.
+    ///
+    /// Rule 5 prefers a destination with the label of its source.
     package func label(of address: IPAddress) -> Int { Self.value(of: address, labels) }
 
-    /// The precedence of an address: rule 6 prefers the higher one.
+    /// The precedence of an address.
+    ///
+    /// Rule 6 prefers the higher precedence.
     package func precedence(of address: IPAddress) -> Int { Self.value(of: address, precedences) }
 
-    /// The scope of an address (RFC 6724, section 3.1, and for IPv4 section 3.2).
+    /// The scope of an address: RFC 6724, section 3.1; for IPv4, section 3.2.
     package func scope(of address: IPAddress) -> Int {
         guard address.family == .v6 else { return Self.value(of: address, scopes) }
         return address.isUnspecified ? 14 : address.sourceScope

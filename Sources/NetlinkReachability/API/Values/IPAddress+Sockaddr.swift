@@ -6,12 +6,12 @@ internal import RoutingModel
 extension IPAddress {
     /// Reads the address of a socket address, with `sin6_scope_id` as its zone.
     ///
-    /// The bytes are copied, so that it need not be aligned.
+    /// The bytes are copied and need no alignment.
     ///
     /// - Parameters:
     ///   - sockaddr: An IPv4 or IPv6 socket address.
-    ///   - length: The size of what it points to, in bytes.
-    /// - Throws: `ReachabilityError` when it is too short, or of another family.
+    ///   - length: The size of the socket address, in bytes.
+    /// - Throws: `ReachabilityError` if the socket address is too short, or of another family.
     public init(
         sockaddr: UnsafePointer<sockaddr>,
         length: socklen_t
@@ -38,23 +38,23 @@ extension IPAddress {
         self = address
     }
 
-    /// Calls a closure with the address as a socket address: a `sockaddr_in`, or a `sockaddr_in6` with the zone as its
+    /// Calls a closure with the address as a socket address: a `sockaddr_in`, or a `sockaddr_in6` with the zone in
     /// `sin6_scope_id`.
     ///
     /// ```swift
     /// let result = try address.withSockaddr(port: 443) { connect(descriptor, $0, $1) }
     /// ```
     ///
-    /// A zone that is an index is passed on as it is, also where no interface has it: the socket decides. The index of
-    /// a name is looked up in the network namespace of the calling thread. A `sockaddr_in` has no place for a zone:
-    /// bind the socket to the interface. The flow label is 0.
+    /// A zone that is an index is passed on unchanged, even if no interface has that index: the socket decides. A
+    /// zone that is a name is looked up in the network namespace of the calling thread. A `sockaddr_in` has no field
+    /// for a zone: bind the socket to the interface instead. The flow label is 0.
     ///
     /// - Parameters:
     ///   - port: The port in host byte order.
     ///   - body: Called with the socket address, which is valid only during the call, and its size in bytes.
-    /// - Returns: What the closure returns.
-    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` and the errno ENODEV if no
-    ///   interface has the name; what the closure throws.
+    /// - Returns: The result of the closure.
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.systemFailure` and the errno ENODEV if
+    ///   no interface has the name; the error of the closure.
     public func withSockaddr<Result>(
         port: UInt16,
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result

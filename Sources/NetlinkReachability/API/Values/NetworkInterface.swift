@@ -4,8 +4,8 @@ package import RoutingModel
 
 /// A network interface of this host.
 ///
-/// Reports and paths contain interfaces as they were when the query was answered. The kernel can rename an
-/// interface and, after it is removed, give its index to another one.
+/// Reports and paths contain interfaces as they were when the query was answered. The kernel can rename an interface
+/// later. After it is removed, the kernel can give its index to another interface.
 ///
 /// Apple's counterpart is `NWInterface`.
 public struct NetworkInterface: Hashable, Sendable, Codable, Identifiable {
@@ -53,7 +53,7 @@ public struct NetworkInterface: Hashable, Sendable, Codable, Identifiable {
 extension NetworkInterface {
     /// The state of an interface, as `ip -details link` lists it.
     public struct State: Hashable, Sendable, Codable {
-        /// The kind of a virtual interface, such as `vlan` or `wireguard`; `nil` if the driver names none.
+        /// The kind of a virtual interface, such as `vlan` or `wireguard`; `nil` if the driver reports none.
         ///
         /// The kernel's counterpart is `IFLA_INFO_KIND`.
         public let kind: String?
@@ -63,10 +63,11 @@ extension NetworkInterface {
         public let isLowerUp: Bool
         /// The state of RFC 2863 in the words of ip-link(8), in lower case, such as `up` or `dormant`.
         ///
-        /// Interfaces whose driver does not report it, such as the loopback interface, have `unknown` while they work.
+        /// An interface whose driver does not report the state, such as the loopback interface, has `unknown` while
+        /// it works.
         /// The kernel's counterpart is `IFLA_OPERSTATE`.
         public let operationalState: String
-        /// The kind of the master that the interface is a port of, such as `bridge` or `bond`; `nil` for none.
+        /// The kind of master that this interface is a port of, such as `bridge` or `bond`; `nil` without a master.
         ///
         /// An address on a port of a bridge answers no ARP: the bridge takes the packets. The kernel's counterpart is
         /// `IFLA_INFO_SLAVE_KIND`.

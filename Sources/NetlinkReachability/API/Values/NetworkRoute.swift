@@ -2,11 +2,11 @@
 
 package import RoutingModel
 
-/// The entry of a routing table that a packet takes.
+/// The routing table entry that a packet uses.
 ///
-/// A report names it so that `ip route show table TABLE` finds it.
+/// `ip route show table TABLE` lists the entry with the same values.
 public struct NetworkRoute: Hashable, Sendable, Codable {
-    /// The addresses that the entry is for; `IPPrefix.allV4` or `IPPrefix.allV6` for a default route.
+    /// The destinations of the entry; `IPPrefix.allV4` or `IPPrefix.allV6` for a default route.
     public let destination: IPPrefix
     /// What happens to packets, in the words of ip-route(8), such as `unicast`, `local` or `blackhole`.
     ///
@@ -16,34 +16,36 @@ public struct NetworkRoute: Hashable, Sendable, Codable {
     ///
     /// The kernel's counterpart is `RTA_TABLE`.
     public let table: UInt32
-    /// The metric; the kernel prefers the entry with the lower one.
+    /// The metric.
+    ///
+    /// The kernel prefers lower metrics.
     ///
     /// The kernel's counterpart is `RTA_PRIORITY`.
     public let metric: UInt32
-    /// The id of the nexthop object that the entry refers to; `nil` for none.
+    /// The id of the nexthop object that the entry refers to; `nil` if it refers to none.
     ///
     /// The kernel's counterpart is `RTA_NH_ID`.
     public let nexthopID: UInt32?
-    /// Where packets can go: several for a multipath route, none for a route that refuses packets.
+    /// The nexthops: several for a multipath route, none for a route that refuses packets.
     public let nexthops: [Nexthop]
 
-    /// Where packets go that take an entry: out of an interface, to a gateway or to the destination itself.
+    /// A nexthop of an entry: the outgoing interface, and a gateway unless the destination is on the link.
     ///
     /// The kernel's counterparts are `RTA_OIF` with `RTA_GATEWAY` or `RTA_VIA`, and an element of `RTA_MULTIPATH`.
     public struct Nexthop: Hashable, Sendable, Codable {
         /// The index of the outgoing interface; `nil` if the kernel names none.
         public let interfaceIndex: UInt32?
-        /// The name of the outgoing interface; `nil` if there is none with the index.
+        /// The name of the outgoing interface; `nil` if no interface has the index.
         public let interfaceName: String?
         /// The gateway; `nil` if the destination is on the link.
         ///
         /// It can be an IPv6 address in an IPv4 route (RFC 5549).
         public let gateway: IPAddress?
-        /// What is put around packets, in the words of ip-route(8), such as `seg6 to 2001:db8::9`; `nil` for nothing.
+        /// The encapsulation in the words of ip-route(8), such as `seg6 to 2001:db8::9`; `nil` for none.
         public let encapsulation: String?
-        /// The share of the traffic that the nexthop gets among several, from 1.
+        /// The share of the traffic that this nexthop gets among several; at least 1.
         public let weight: UInt16
-        /// The state, and how the gateway is used.
+        /// The state of the nexthop, and how its gateway is used.
         public let flags: Flags
     }
 }
@@ -51,7 +53,7 @@ public struct NetworkRoute: Hashable, Sendable, Codable {
 extension NetworkRoute.Nexthop {
     /// The state of a nexthop: the `RTNH_F` bits of `linux/rtnetlink.h`.
     public struct Flags: OptionSet, Hashable, Sendable, Codable {
-        /// The kernel's bits; unknown ones are kept.
+        /// The kernel's bits, including unknown ones.
         public let rawValue: UInt8
 
         /// Creates a set from the kernel's bits.
@@ -63,11 +65,13 @@ extension NetworkRoute.Nexthop {
             self.init(rawValue: flags.rawValue)
         }
 
-        /// Packets do not take the nexthop.
+        /// The kernel does not use the nexthop.
         public static let dead = Flags(.dead)
-        /// The gateway counts as on the link, regardless of the addresses.
+        /// The gateway is treated as on the link, regardless of the interface's addresses.
         public static let onLink = Flags(.onLink)
-        /// The interface has no carrier; packets still take the nexthop, unless the host ignores such routes.
+        /// The interface has no carrier.
+        ///
+        /// The kernel still uses the nexthop, unless `ignore_routes_with_linkdown` is set.
         public static let linkDown = Flags(.linkDown)
         /// The neighbour did not answer.
         public static let unresolved = Flags(.unresolved)
@@ -85,7 +89,7 @@ extension NetworkRoute.Nexthop {
 // MARK: - Attributes
 
 extension NetworkRoute {
-    /// An attribute of an entry, as every output shows it: descriptions, explanations, JSON and differences.
+    /// An attribute of an entry as all output formats show it: descriptions, explanations, JSON and differences.
     package struct Attribute: Hashable, Sendable {
         /// A value in JSON.
         package enum Value: Hashable, Sendable {
@@ -97,15 +101,15 @@ extension NetworkRoute {
         package let key: String
         /// The value in JSON; `nil` for null.
         package let value: Value?
-        /// The words in a text, near those of ip-route(8); `nil` for none.
+        /// The words in a text, similar to those of ip-route(8); `nil` for none.
         package let words: String?
-        /// Whether a difference names the route without the words, because most routes have the value.
+        /// Whether a difference omits the words, because most routes have this value.
         package let isOmittable: Bool
     }
 
-    /// The attributes beside the destination and the nexthops, in their order in JSON and in texts.
+    /// The attributes other than the destination and the nexthops, in their order in JSON and in texts.
     package var attributes: [Attribute] {
-        // 1024 is the metric of an IPv6 route without one.
+        // 1024 is the metric that the kernel gives an IPv6 route without one.
         let hasNoMetric = metric == 0 || destination.family == .v6 && metric == 1_024
         return [
             // A text begins with the type.
@@ -115,7 +119,7 @@ extension NetworkRoute {
                 isOmittable: table == Route.mainTable),
             Attribute(
                 key: "metric", value: .number(metric), words: "metric \(metric)", isOmittable: hasNoMetric),
-            // A difference has the nexthops of the object.
+            // A difference shows the nexthops of the object instead.
             Attribute(
                 key: "nexthopID", value: .number(nexthopID ?? 0), words: nexthopID.map { "nexthop id \($0)" },
                 isOmittable: true),
@@ -126,7 +130,7 @@ extension NetworkRoute {
 // MARK: - Text
 
 extension NetworkRoute: CustomStringConvertible {
-    /// The entry as `ip route` orders its words: `default table main metric 100`.
+    /// The entry in the order of `ip route`: `default table main metric 100`.
     ///
     /// The type comes first, unless it is `unicast`.
     public var description: String {
@@ -155,7 +159,7 @@ extension NetworkRoute.Nexthop.Flags: CustomStringConvertible {
 // MARK: - From the kernel's values
 
 extension NetworkRoute {
-    /// Creates an entry from the kernel's.
+    /// Creates an entry from an entry of the kernel.
     ///
     /// - Parameters:
     ///   - route: The kernel's entry.

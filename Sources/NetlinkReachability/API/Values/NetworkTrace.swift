@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One evaluation of an observed query: what was evaluated, why, and what came of it.
+/// One evaluation of an observed query: the query, the causes and the result.
 ///
 /// ```swift
 /// let source = NetworkSource.kernel.tracing { print($0) }
@@ -21,31 +21,32 @@ public struct NetworkTrace: Sendable {
         public static let beginning = Causes(rawValue: 1)
         /// The kernel has notified of a change that can concern the query.
         public static let notification = Causes(rawValue: 1 << 1)
-        /// The kernel can notify of a change before it makes it, so everything is evaluated once more.
+        /// The kernel can notify of a change before it makes the change, so the evaluation is repeated a little
+        /// later.
         public static let secondLook = Causes(rawValue: 1 << 2)
         /// Notifications were lost.
         public static let lostNotifications = Causes(rawValue: 1 << 3)
-        /// A route has expired that the last answer depends on.
+        /// A route that the last answer depends on has expired.
         public static let expiry = Causes(rawValue: 1 << 4)
-        /// An evaluation failed before.
+        /// An earlier evaluation failed.
         public static let failure = Causes(rawValue: 1 << 5)
         /// A name was resolved, or the resolver's configuration has changed.
         public static let resolution = Causes(rawValue: 1 << 6)
         /// The machine has slept.
         public static let sleep = Causes(rawValue: 1 << 7)
-        /// Time has passed: some changes are not notified.
+        /// The period for changes that the kernel does not notify of has elapsed.
         public static let routine = Causes(rawValue: 1 << 8)
-        /// The program asked for it: ``NetworkSource/evaluateAgain()``.
+        /// The program called ``NetworkSource/evaluateAgain()``.
         public static let request = Causes(rawValue: 1 << 9)
     }
 
     /// What was evaluated, such as `flags of 192.0.2.1`.
     public let query: String
-    /// Why: the causes of all evaluations that were due at that time.
+    /// The causes of all evaluations that were due at that time.
     public let causes: Causes
     /// The value, or the error.
     public let result: String
-    /// Whether it differs from the one before and is delivered.
+    /// Whether the result differs from the one before and is delivered.
     public let isChange: Bool
 }
 

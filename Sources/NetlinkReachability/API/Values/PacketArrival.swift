@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What becomes of a packet that arrives on an interface of this host.
+/// What this host does with a packet that arrives on one of its interfaces.
 ///
 /// ```swift
 /// let query = NetworkQuery.arriving(on: "eth1", from: peers[0], to: peers[1])
@@ -8,45 +8,45 @@
 /// // dropped: the reverse path filter of eth1 (strict): the way back to 203.0.113.9 is eth0; silently
 /// ```
 ///
-/// It is about the first packet of a conversation: the kernel does not look at its routes again for one that it knows,
+/// This is about the first packet of a conversation. For further packets, the kernel does not look up routes again
 /// until a route changes.
 ///
-/// What it cannot know: a firewall, which can drop the packet, translate its addresses, or set a mark that rules look
-/// at; and on which interface the network sends a packet.
+/// What it cannot know: a firewall, which can drop the packet, translate its addresses, or set a mark that rules
+/// match; and on which interface a packet arrives.
 ///
 /// The kernel's counterpart is RTM_GETROUTE with RTA_IIF.
 public struct PacketArrival: Hashable, Sendable, Codable {
-    /// What becomes of a packet.
+    /// What this host does with a packet.
     public enum Outcome: String, Hashable, Sendable, CaseIterable, Codable {
-        /// This host takes it.
+        /// This host receives the packet: it is for a local address.
         case delivered
-        /// This host sends it on.
+        /// This host forwards the packet.
         case forwarded
         /// This host drops it.
         case dropped
     }
 
-    /// What the sender of a dropped packet gets.
+    /// The ICMP error that the sender of a dropped packet gets.
     public struct ICMPError: Hashable, Sendable, Codable {
-        /// The type of the message of ICMP, or of ICMPv6.
+        /// The ICMP or ICMPv6 type.
         public let type: UInt8
-        /// Its code.
+        /// The ICMP or ICMPv6 code.
         public let code: UInt8
     }
 
-    /// What becomes of the packet.
+    /// What this host does with the packet.
     public let outcome: Outcome
-    /// The interface through which the packet is forwarded; `nil` for another outcome, and where the kernel chooses one
-    /// of several nexthops.
+    /// The interface through which the packet is forwarded; `nil` for other outcomes, and if the kernel chooses
+    /// between several nexthops.
     public let interface: NetworkInterface?
     /// The gateway that the packet is forwarded to; `nil` if there is none.
     public let gateway: IPAddress?
-    /// Why.
+    /// Why the packet has this outcome.
     ///
     /// A packet that is forwarded through an interface without a carrier has the reason
-    /// ``ReachabilityReason/Code/noCarrier``: the kernel forwards it there all the same.
+    /// ``ReachabilityReason/Code/noCarrier``: the kernel forwards the packet in spite of it.
     public let reason: ReachabilityReason
-    /// What the sender of a dropped packet gets, unless the kernel limits the rate; `nil` for nothing.
+    /// The error that the sender of a dropped packet gets, within the kernel's rate limit; `nil` for none.
     public let icmpError: ICMPError?
 
     init(
@@ -59,7 +59,7 @@ public struct PacketArrival: Hashable, Sendable, Codable {
 }
 
 extension PacketArrival: CustomStringConvertible {
-    /// One line: the outcome, the reason, and for a dropped packet what its sender gets.
+    /// One line: the outcome, the reason, and for a dropped packet the ICMP error that its sender gets.
     public var description: String {
         let words = "\(outcome.rawValue): \(reason)"
         guard outcome == .dropped else { return words }

@@ -15,8 +15,8 @@
 /// isWWAN                0x40000  IsWWAN                 the route uses a cellular modem
 /// ```
 ///
-/// The flags speak of this host's routing, not of the peer: *reachable* means that packets can leave towards
-/// the target, not that the target answers. They describe an unmarked, unbound socket of the current user unless
+/// The flags describe this host's routing, not the peer: *reachable* means that packets can leave towards the target,
+/// not that the target answers. They describe an unmarked, unbound socket of the current user unless
 /// ``ReachabilityOptions`` say otherwise.
 ///
 /// Apple's counterpart is `SCNetworkReachabilityFlags`; the raw bits are the same.
@@ -24,7 +24,9 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     /// Apple's bits.
     public let rawValue: UInt32
 
-    /// Wraps Apple's bits; unknown ones are kept.
+    /// Creates a set from Apple's bits.
+    ///
+    /// Unknown bits are kept.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
@@ -47,7 +49,7 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     /// Never set from kernel facts: the kernel does not know it.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
 
-    /// The program's own request makes the connection.
+    /// A request of the program makes the connection.
     ///
     /// Never set from kernel facts: the kernel does not know it.
     public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 5)
@@ -78,7 +80,9 @@ extension ReachabilityFlags: CustomStringConvertible {
         (.isWWAN, "isWWAN", "W"),
     ]
 
-    /// The names of the flags that are set, in bit order; bits without a name last, as one hexadecimal number.
+    /// The names of the flags that are set, in bit order.
+    ///
+    /// Bits without a name follow as one hexadecimal number.
     public var names: [String] {
         var names = Self.named.filter { contains($0.flag) }.map(\.name)
         if !unnamed.isEmpty { names.append(unnamed.hexadecimal) }
@@ -92,7 +96,7 @@ extension ReachabilityFlags: CustomStringConvertible {
     /// C connectionOnTraffic, D connectionOnDemand, l isLocalAddress, d isDirect. Bits without a name follow
     /// as a hexadecimal number.
     public var letters: String {
-        // Ten bytes lie in the string itself: callers print this by the hundred thousand.
+        // Ten bytes need no heap allocation in a String. Callers print hundreds of thousands of these.
         let letters = String(unsafeUninitializedCapacity: 10) { bytes in
             for (index, (flag, letter)) in Self.lettered.enumerated() {
                 let isShown = flag.map(contains) ?? true
@@ -125,7 +129,7 @@ extension ReachabilityFlags: CustomStringConvertible {
     }
 }
 
-// Flags are coded as their raw bits.
+// Encoded as the raw bits.
 extension ReachabilityFlags: Codable {}
 
 // MARK: - The rule of Apple's examples

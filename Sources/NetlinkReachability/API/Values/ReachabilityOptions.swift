@@ -6,8 +6,8 @@ internal import RoutingModel
 /// The socket that a query is about, and how a name is resolved for it.
 ///
 /// The defaults describe an unbound, unmarked socket of the current user. The kernel can select another route for a
-/// socket that is bound or marked: set the options that the program sets on its own socket. Numbers are the kernel's,
-/// in host byte order, and `nil` is what a socket has on which nothing was set.
+/// socket that is bound or marked: set the same options here that the program sets on its socket. Numbers are the
+/// kernel's, in host byte order. `nil` means that the program does not set the option.
 ///
 /// ```swift
 /// var options = ReachabilityOptions()
@@ -40,7 +40,7 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var families: Families = .all
     /// The interface that the socket is bound to (`SO_BINDTODEVICE`); `nil` for none.
     ///
-    /// Loopback targets are not reachable through another interface than the loopback interface.
+    /// Loopback targets are reachable only through the loopback interface.
     public var interface: InterfaceReference?
     /// The address that the socket is bound to (`bind(2)`); `nil` for none.
     public var sourceAddress: IPAddress?
@@ -50,8 +50,8 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var user: UInt32?
     /// The IP protocol, which policy rules can match; `nil` for UDP.
     ///
-    /// The kernel looks up TCP, UDP and ICMP only, and a query with another one is an error. A recording answers for
-    /// all.
+    /// The kernel looks up only TCP, UDP and ICMP; a query with another protocol is an error. A recording answers for
+    /// all protocols.
     public var ipProtocol: IPProtocol?
     /// The source port, which policy rules can match, in host byte order; `nil` for none.
     public var sourcePort: UInt16?
@@ -61,15 +61,15 @@ public struct ReachabilityOptions: Hashable, Sendable {
     public var typeOfService: UInt8 = 0
     /// How a name is resolved before the query.
     ///
-    /// It says nothing about the socket.
+    /// It does not describe the socket.
     public var resolution = Resolution()
 
     /// How names are resolved.
     public struct Resolution: Hashable, Sendable, Codable {
         /// The longest time that the resolver can take for a name.
         ///
-        /// It includes a wait for one of the 64 lookups that can run at the same time. With zero, the system's
-        /// resolver is not asked: the name is not resolved in time (``ReachabilityReason/Code/nameTimedOut``).
+        /// It includes the wait for one of the 64 lookups that can run at the same time. With zero, the system's
+        /// resolver is not called, and the name is not resolved in time (``ReachabilityReason/Code/nameTimedOut``).
         public var timeout: Duration
 
         /// Describes how names are resolved, by default within 5 seconds.
@@ -104,7 +104,7 @@ public struct ReachabilityOptions: Hashable, Sendable {
         query.typeOfService = typeOfService
     }
 
-    /// The address that the socket is bound to; `nil` for a zero address, which binds it to nothing.
+    /// The address that the socket is bound to; `nil` for 0.0.0.0 and ::, which do not bind a socket.
     var localAddress: IPAddress? {
         guard let address = sourceAddress?.unmapped, !address.isUnspecified else { return nil }
         return address
@@ -124,9 +124,11 @@ extension ReachabilityOptions: Codable {
         case typeOfService, resolution
     }
 
-    /// Decodes options; one that is missing has its default.
+    /// Decodes options.
     ///
-    /// - Throws: `DecodingError` if an option has a value of another type, or does not exist.
+    /// A missing option has its default.
+    ///
+    /// - Throws: `DecodingError` if an option has a value of another type, or if there is no such option.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.input(keyedBy: CodingKeys.self)
         families = try values.decodeIfPresent(Families.self, forKey: .families) ?? families
@@ -145,7 +147,7 @@ extension ReachabilityOptions: Codable {
 // MARK: - Text
 
 extension ReachabilityOptions: CustomStringConvertible {
-    /// The options that differ from the defaults, such as `interface eth0, mark 0x2a`; `default` if none does.
+    /// The options that differ from the defaults, such as `interface eth0, mark 0x2a`; `default` if none differs.
     public var description: String {
         let defaults = ReachabilityOptions()
         var words: [String] = []
@@ -167,7 +169,7 @@ extension ReachabilityOptions: CustomStringConvertible {
     }
 }
 
-/// An interface as a program refers to it: by its name, by its index, or by what a user writes for one of them.
+/// A reference to an interface: by its name, by its index, or by a user's text that can be either.
 ///
 /// ```swift
 /// options.interface = "eth0"
@@ -178,11 +180,11 @@ extension ReachabilityOptions: CustomStringConvertible {
 /// Each evaluation looks the interface up, as a new socket does. The counterparts are `IFLA_IFNAME`,
 /// `IFLA_ALT_IFNAME` and `ifi_index`.
 public struct InterfaceReference: Hashable, Sendable, Codable {
-    /// The name, which can be an alternative one; `nil` for an index alone.
+    /// The name, which can be an alternative name (altname); `nil` for a reference by index.
     public let name: String?
-    /// The index; `nil` for a name alone.
+    /// The index; `nil` for a reference by name.
     ///
-    /// With a name too, it counts where no interface has that name.
+    /// If there is also a name, the index is used only if no interface has that name.
     public let index: UInt32?
 
     /// Refers to an interface by its name.
@@ -190,14 +192,16 @@ public struct InterfaceReference: Hashable, Sendable, Codable {
         (self.name, index) = (name, nil)
     }
 
-    /// Refers to an interface by its index: also to one whose name is not UTF-8.
+    /// Refers to an interface by its index.
+    ///
+    /// This also works if its name is not UTF-8.
     public init(index: UInt32) {
         (name, self.index) = (nil, index)
     }
 
-    /// Refers to an interface as a user does: by a name, or by an index where no interface has that name.
+    /// Refers to an interface by a user's text: a name, or an index if no interface has that name.
     ///
-    /// An index has decimal digits alone, and is not 0.
+    /// An index consists of decimal digits, and is not 0.
     public init(nameOrIndex text: String) {
         name = text
         index = ZoneIdentifier(text)?.index
@@ -209,7 +213,7 @@ public struct InterfaceReference: Hashable, Sendable, Codable {
 
     /// Decodes a reference with a name, an index, or both.
     ///
-    /// - Throws: `DecodingError` if the object has another form or another key, or neither of them.
+    /// - Throws: `DecodingError` if the object has another form or another key, or has neither a name nor an index.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.input(keyedBy: CodingKeys.self)
         index = try values.decodeIfPresent(UInt32.self, forKey: .index)
@@ -219,7 +223,8 @@ public struct InterfaceReference: Hashable, Sendable, Codable {
             : try values.decodeIfPresent(String.self, forKey: .name)
     }
 
-    /// The interface of the address's zone, else of the options, else of the local address's zone; `nil` for none.
+    /// The interface of the address's zone, else of the options, else of the local address's zone; `nil` if there is
+    /// none.
     init?(of destination: IPAddress, from local: IPAddress?, _ options: ReachabilityOptions) {
         if let zone = destination.zone {
             self.init(nameOrIndex: zone.description)
@@ -232,7 +237,7 @@ public struct InterfaceReference: Hashable, Sendable, Codable {
         }
     }
 
-    /// The reason where no such interface exists.
+    /// The reason for a target while no such interface exists.
     var absence: ReachabilityReason {
         if let index {
             ReachabilityReason(.noInterface, other: "\(index)")
@@ -259,14 +264,14 @@ extension InterfaceReference: CustomStringConvertible {
 extension ReachabilityOptions {
     /// The protocol of an IP packet, such as TCP.
     ///
-    /// A number can be written where a protocol is expected: `options.ipProtocol = 132`. It is encoded as its number.
+    /// An integer literal is a protocol: `options.ipProtocol = 132`. The protocol is encoded as its number.
     ///
     /// The kernel's counterpart is the protocol field of the IP header, `IPPROTO_TCP` and so on.
     public struct IPProtocol: RawRepresentable, Hashable, Sendable, Codable {
         /// The protocol's number.
         public let rawValue: UInt8
 
-        /// Wraps a number.
+        /// Creates a protocol from its number.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
@@ -275,13 +280,15 @@ extension ReachabilityOptions {
         public static let tcp = Self(rawValue: UInt8(IPPROTO_TCP))
         /// UDP.
         public static let udp = Self(rawValue: UInt8(IPPROTO_UDP))
-        /// ICMP, which stands for ICMPv6 where the destination is an IPv6 address.
+        /// ICMP.
+        ///
+        /// For an IPv6 destination, it means ICMPv6.
         public static let icmp = Self(rawValue: UInt8(IPPROTO_ICMP))
     }
 }
 
 extension ReachabilityOptions.IPProtocol: ExpressibleByIntegerLiteral {
-    /// Wraps the number of a literal.
+    /// Creates a protocol from the number of a literal.
     public init(integerLiteral value: UInt8) {
         self.init(rawValue: value)
     }
@@ -302,10 +309,11 @@ extension ReachabilityOptions.IPProtocol: CustomStringConvertible {
 // MARK: - Decoding what users write
 
 extension Decoder {
-    /// The values of an object that a user writes: a key that it does not have is a mistake, and no addition of a newer
-    /// version.
+    /// A container of an object that a user writes.
     ///
-    /// - Throws: `DecodingError` that names the key, and those that there are.
+    /// An unknown key is a mistake here, not an addition of a newer version.
+    ///
+    /// - Throws: `DecodingError` that names the unknown key and the valid keys.
     func input<Key: CodingKey & CaseIterable>(
         keyedBy type: Key.Type
     ) throws -> KeyedDecodingContainer<Key> {

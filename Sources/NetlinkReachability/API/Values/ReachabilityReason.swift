@@ -4,35 +4,35 @@ internal import RoutingModel
 
 /// Why a target has its flags.
 ///
-/// The ``description`` is one short English sentence; ``code`` is stable, for programs.
+/// The ``description`` is one short English sentence. The ``code`` is stable, for programs.
 ///
 /// ```swift
 /// let report = try await reachability.report(.brief)
 /// if report.reason.code == .noCarrier { print("plug in the cable: \(report.reason)") }
 /// ```
 public struct ReachabilityReason: Hashable, Sendable, Codable {
-    /// What decided.
+    /// The fact that decided.
     package enum Kind: String, CaseIterable, Sendable, Codable {
         // Packets can leave.
         case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway, encapsulated
         case someConnections, socketRefused
-        // Packets can leave, and it is unknown whether answers arrive.
+        // Packets can leave. Whether answers arrive is unknown.
         case unknownReturnPath
         // Packets can leave after a connection is made.
         case dormant, notDialled, tunnelWaits
         // The kernel answers that packets cannot leave.
         case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole, refusedByRule
         case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
-        // There is a route, but its interface cannot send.
+        // There is a route, but the interface cannot send.
         case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops,
             tunnelsTooDeep
         case payloadNotCarried, noPeer, noEndpoint
         // Packets can leave, and the kernel drops the answers.
         case remoteIsLocalAddress, answerDropped
-        // The kernel drops a packet that arrives.
+        // The kernel drops an arriving packet.
         case reversePathFilter, notForwarding, ownSource, martianSource, martianDestination, groupNotJoined
         case ipv6Off, scopedSource
-        // The target has no address that the kernel could be asked about.
+        // There is no address to ask the kernel about.
         case needsInterface, noInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
         case nameNotFound, nameNotResolved, nameTimedOut
     }
@@ -49,7 +49,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
         self.other = other
     }
 
-    /// What decided, for programs.
+    /// The fact that decided, for programs.
     public var code: Code { Code(kind) }
 
     private enum CodingKeys: String, CodingKey {
@@ -132,7 +132,7 @@ extension ReachabilityReason {
 }
 
 extension ReachabilityReason {
-    /// What decided over a target, for programs.
+    /// The fact that decided about a target, for programs.
     ///
     /// Later versions can add codes: in a `switch`, keep a default branch.
     public struct Code: Hashable, Sendable, Codable, CustomStringConvertible {
@@ -176,22 +176,24 @@ extension ReachabilityReason.Code {
     public static let multicast = Self(.multicast)
     /// The target is reached through a gateway.
     public static let gateway = Self(.gateway)
-    /// The route puts other packets or labels around the packet (`encap`), and those can leave.
+    /// The route encapsulates the packet (`encap`), and the outer packet can leave.
     public static let encapsulated = Self(.encapsulated)
-    /// The route has several nexthops, and only some can send: the kernel chooses one by a hash.
+    /// The route has several nexthops of which only some can send.
     ///
-    /// For the default path, which stands for many addresses; and for an address where the hash is not of the
-    /// addresses alone (`fib_multipath_hash_policy`), or not known, as in a recording.
+    /// The kernel chooses one by a hash.
+    ///
+    /// Used for the default path, which stands for many addresses. Also used for an address if the hash covers more
+    /// than the addresses (`fib_multipath_hash_policy`), or if the policy is not known, as in a recording.
     public static let someConnections = Self(.someConnections)
-    /// There is a route, and connect(2) refuses a socket: an IPsec policy, a BPF program of the cgroup or a security
-    /// module.
+    /// There is a route, but connect(2) refuses a socket: by an IPsec policy, a BPF program of the cgroup, or a
+    /// security module.
     ///
-    /// Of full reports alone, whose flags stay those of the route.
+    /// Only in full reports, whose flags remain those of the route.
     public static let socketRefused = Self(.socketRefused)
-    /// The packets leave through one interface, and the interface that has the local address is down.
+    /// The packets leave through one interface, and the interface with the local address is down.
     ///
-    /// The kernel takes answers on any interface, so they arrive if the network sends them to the other one. An
-    /// interface without a carrier counts as down here.
+    /// The kernel accepts answers on any interface, so they arrive if the network sends them to the first interface.
+    /// An interface without a carrier counts as down here.
     public static let unknownReturnPath = Self(.unknownReturnPath)
     /// The interface has a carrier but waits for an external event, such as 802.1X.
     public static let dormant = Self(.dormant)
@@ -199,39 +201,41 @@ extension ReachabilityReason.Code {
     public static let notDialled = Self(.notDialled)
     /// The interface is a tunnel whose outer packets cannot leave now.
     ///
-    /// Only where the kernel shows what carries the tunnel: ``TunnelCarrier/isExact``.
+    /// Only if the kernel shows the tunnel's carrier: ``TunnelCarrier/isExact``.
     public static let tunnelWaits = Self(.tunnelWaits)
 }
 
 // MARK: - Packets cannot leave
 
 extension ReachabilityReason.Code {
-    /// The kernel has no route, and no route or rule refuses the packet.
+    /// The kernel has no route.
+    ///
+    /// This does not include a route or rule that refuses the packet.
     public static let noRoute = Self(.noRoute)
-    /// The kernel has no route through the interface that the query is bound to.
+    /// The kernel has no route through the interface that the socket is bound to.
     public static let noRouteOutOfInterface = Self(.noRouteOutOfInterface)
     /// The kernel has no default route.
     public static let noDefaultRoute = Self(.noDefaultRoute)
-    /// A route has the type `unreachable`, or leads out of the loopback interface.
+    /// A route has the type `unreachable`, or uses the loopback interface.
     public static let unreachable = Self(.unreachable)
-    /// A route has the type `prohibit`; or a policy rule, where the rules cannot be listed.
+    /// A route has the type `prohibit`, or a policy rule has it and the rules cannot be listed.
     public static let prohibited = Self(.prohibited)
-    /// A route has the type `blackhole`; or a policy rule, where the rules cannot be listed.
+    /// A route has the type `blackhole`, or a policy rule has it and the rules cannot be listed.
     public static let blackhole = Self(.blackhole)
     /// A policy rule has the type `unreachable`, `prohibit` or `blackhole`.
     public static let refusedByRule = Self(.refusedByRule)
     /// The kernel does not support the address family.
     public static let noFamily = Self(.noFamily)
-    /// No IPv6 address of this host, or of the outgoing interface, can be the source.
+    /// No IPv6 address of this host, or of the outgoing interface, can be the source address.
     public static let noSourceAddress = Self(.noSourceAddress)
-    /// There is a route, but no answer can arrive at the source address that packets get: a link-local or loopback
-    /// address behind a gateway in IPv6, or 0.0.0.0 in IPv4.
+    /// There is a route, but answers cannot arrive at the packets' source address: in IPv6, a link-local or loopback
+    /// address behind a gateway; in IPv4, 0.0.0.0.
     public static let unusableSource = Self(.unusableSource)
-    /// The target is a group or a broadcast address, to which TCP does not connect.
+    /// The target is a multicast or broadcast address, and TCP does not connect to these.
     public static let groupOverTCP = Self(.groupOverTCP)
-    /// The route has a type that sends no packets.
+    /// The route's type sends no packets.
     public static let unusableRoute = Self(.unusableRoute)
-    /// The route puts other packets around the packet (`encap`), and those cannot leave.
+    /// The route encapsulates the packet (`encap`), and the outer packet cannot leave.
     public static let outerUnreachable = Self(.outerUnreachable)
     /// The route's interface is down.
     public static let interfaceDown = Self(.interfaceDown)
@@ -243,57 +247,66 @@ extension ReachabilityReason.Code {
     public static let lowerNoCarrier = Self(.lowerNoCarrier)
     /// The route's interface was removed while the query was answered.
     public static let interfaceGone = Self(.interfaceGone)
-    /// The outer packets of a tunnel have a route into the same tunnel: a reason of ``TunnelCarrier`` alone.
+    /// The outer packets of a tunnel have a route into the same tunnel.
+    ///
+    /// Only a reason of ``TunnelCarrier``.
     public static let tunnelLoops = Self(.tunnelLoops)
-    /// More tunnels in each other than the kernel sends through ("Dead loop on virtual device"): a reason of
-    /// ``TunnelCarrier`` alone.
+    /// Tunnels are nested deeper than the kernel sends packets ("Dead loop on virtual device").
+    ///
+    /// Only a reason of ``TunnelCarrier``.
     public static let tunnelsTooDeep = Self(.tunnelsTooDeep)
     /// The route's interface is a tunnel that drops packets of this protocol, such as IPv6 into `ipip`.
     public static let payloadNotCarried = Self(.payloadNotCarried)
-    /// The route's interface is one of WireGuard, and none of its peers has the target among its allowed addresses.
+    /// The route's interface is a WireGuard interface, and no peer has the target among its allowed IPs.
     ///
-    /// Only a process with CAP_NET_ADMIN learns it.
+    /// Only a process with CAP_NET_ADMIN can find this out.
     public static let noPeer = Self(.noPeer)
-    /// The WireGuard peer that has the target has no endpoint until it sends something: a reason of ``TunnelCarrier``
-    /// alone.
+    /// The WireGuard peer for the target has no endpoint until it sends a packet.
+    ///
+    /// Only a reason of ``TunnelCarrier``.
     public static let noEndpoint = Self(.noEndpoint)
-    /// The remote address of a connection that is bound to an interface is also an address of this host, so the kernel
-    /// drops the answers (`fib_validate_source`).
+    /// The remote address of a connection that is bound to an interface is also an address of this host.
+    ///
+    /// The kernel drops the answers (`fib_validate_source`).
     public static let remoteIsLocalAddress = Self(.remoteIsLocalAddress)
 }
 
 // MARK: - Packets that arrive
 
 extension ReachabilityReason.Code {
-    /// Packets leave, and this host drops an answer that arrives on the interface through which they leave.
+    /// Packets leave, but this host drops an answer that arrives on the interface through which they leave.
     ///
-    /// The flags are those of packets that leave. ``ReachabilityReport/returns`` says why.
+    /// The flags are those of leaving packets. ``ReachabilityReport/returns`` has the reason.
     public static let answerDropped = Self(.answerDropped)
-    /// The reverse path filter (`rp_filter`) drops the packet: this host reaches its sender through another interface,
-    /// or with the loose filter through none.
+    /// The reverse path filter (`rp_filter`) drops the packet.
+    ///
+    /// This host's route to the sender uses another interface; with the loose filter, this host has no route to the
+    /// sender.
     public static let reversePathFilter = Self(.reversePathFilter)
-    /// The packet is for another host, and this host does not forward what arrives on the interface.
+    /// The packet is for another host, and this host does not forward packets from the interface.
     public static let notForwarding = Self(.notForwarding)
     /// The sender is an address of this host, and `accept_local` is off.
     public static let ownSource = Self(.ownSource)
-    /// The sender's address is none that a packet from outside can have, such as 127.0.0.1 or a group.
+    /// The source address is invalid for a packet from outside, such as 127.0.0.1 or a multicast address.
     public static let martianSource = Self(.martianSource)
-    /// The destination is an address that no packet from outside can go to, such as 127.0.0.1.
+    /// The destination address is invalid for a packet from outside, such as 127.0.0.1.
     public static let martianDestination = Self(.martianDestination)
     /// No socket of this host has joined the group on the interface.
     public static let groupNotJoined = Self(.groupNotJoined)
     /// IPv6 is off on the interface (`disable_ipv6`).
     public static let ipv6Off = Self(.ipv6Off)
-    /// The sender's IPv6 address has a meaning on its link alone, and the packet would leave through another interface.
+    /// The sender's IPv6 address is valid only on its link, and the packet would leave through another interface.
     public static let scopedSource = Self(.scopedSource)
 }
 
-// MARK: - No address to ask about
+// MARK: - No address to look up
 
 extension ReachabilityReason.Code {
-    /// The address has a meaning only on a link, and no interface is given.
+    /// The address is valid only on a link, and no interface is given.
     public static let needsInterface = Self(.needsInterface)
-    /// The interface of the socket, or of the address's zone, does not exist; it can appear.
+    /// The interface of the socket, or of the address's zone, does not exist.
+    ///
+    /// It can still appear.
     public static let noInterface = Self(.noInterface)
     /// The source address does not belong to this host.
     public static let notOwnAddress = Self(.notOwnAddress)
@@ -301,18 +314,18 @@ extension ReachabilityReason.Code {
     public static let loopbackSource = Self(.loopbackSource)
     /// No address of the target belongs to the families in ``ReachabilityOptions/families``.
     public static let excludedFamily = Self(.excludedFamily)
-    /// No interface of an admitted type has a path.
+    /// No interface of an allowed type has a path.
     public static let noAdmittedInterface = Self(.noAdmittedInterface)
     /// The name does not exist, or has no address.
     public static let nameNotFound = Self(.nameNotFound)
-    /// The name cannot be resolved now: a name server failed or did not answer.
+    /// The name cannot be resolved now, because a name server failed or did not answer.
     public static let nameNotResolved = Self(.nameNotResolved)
     /// The name was not resolved within ``ReachabilityOptions/Resolution/timeout``.
     public static let nameTimedOut = Self(.nameTimedOut)
 }
 
 extension ReachabilityError {
-    /// Why the target or the connection of a wait that timed out had the value of the last evaluation.
+    /// The reason of the target or connection in the last evaluation, if this error is the time-out of a wait.
     ///
     /// ```swift
     /// do {
@@ -322,7 +335,8 @@ extension ReachabilityError {
     /// }
     /// ```
     ///
-    /// It is what the wait found last, and can have changed since: nothing is evaluated for the error. It is `nil` if
-    /// that evaluation failed, if the name was not resolved yet, for waits for other values, and for other errors.
+    /// The reason comes from the last evaluation of the wait and can be outdated: nothing is evaluated for the error.
+    /// It is `nil` if that evaluation failed, if the name was not resolved yet, for waits for other values, and for
+    /// other errors.
     public var reason: ReachabilityReason? { detail as? ReachabilityReason }
 }

@@ -19,7 +19,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public let flags: ReachabilityFlags
     /// Why the target has these flags.
     public let reason: ReachabilityReason
-    /// The address that decided; `nil` for the default path and for a name without addresses.
+    /// The address that decided; `nil` for the default path, and for a name without addresses.
     public let address: IPAddress?
     /// The route that decided; `nil` if there is none, and in a brief report.
     public let route: NetworkRoute?
@@ -29,34 +29,34 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public let gateway: IPAddress?
     /// The source address of packets; `nil` if packets cannot leave, if it is unknown, and in a brief report.
     public let sourceAddress: IPAddress?
-    /// What connect(2) gives a UDP socket with the options of the query on this host, which is a fact beside the
-    /// flags.
+    /// The result of connect(2) for a UDP socket with the options of the query on this host.
     ///
-    /// The flags are what the routes say, and ``ReachabilityReport/reason`` is `socketRefused` if something else
-    /// refuses the socket. An IPsec policy with the action `block`, or a BPF program that the cgroup of
-    /// this process has for connect(2), can refuse a destination that has a route. The socket connects to
+    /// It does not affect the flags.
+    ///
+    /// The flags follow from the routes. If something else refuses the socket, ``ReachabilityReport/reason`` is
+    /// `socketRefused`: an IPsec policy with the action `block`, or a BPF program for connect(2) in the cgroup of
+    /// this process, can refuse a destination that has a route. The socket connects to
     /// ``ReachabilityReport/address``, or to an address of the default path, and sends nothing. An IPsec policy that
-    /// makes its connection for the first packet makes it for connect(2) too.
+    /// makes its connection for the first packet also makes it for connect(2).
     ///
-    /// It is `nil` in a brief report, of a recorded or simulated network, if nothing was asked about an address, and
-    /// where a socket cannot be made so: of another user, with another protocol than UDP, with a source port or a
-    /// type of service, with a mark and without the privilege to set it, or in another network namespace.
+    /// It is `nil` in a brief report, in one of a recorded or simulated network, if no address was looked up, and if
+    /// such a socket cannot be made: of another user, with another protocol than UDP, with a source port or a type of
+    /// service, with a mark and without the privilege to set it, or in another network namespace.
     public let connectResult: ConnectResult?
-    /// Whether this host takes an answer from the target that arrives on the interface through which packets leave.
+    /// Whether this host accepts an answer from the target that arrives on the interface through which packets leave.
     ///
-    /// It is `nil` in a brief report, if packets cannot leave or stay on this host, for groups and broadcast addresses,
-    /// whose members answer from addresses of their own, and for routes that put other packets around them. Where this
-    /// host drops the answer, ``reason`` is ``ReachabilityReason/Code/answerDropped``, and the flags stay.
+    /// It is `nil` in a brief report, if packets cannot leave or stay on this host, for multicast and broadcast
+    /// addresses, because their members answer from other addresses, and for routes that encapsulate packets. If this
+    /// host drops the answer, ``reason`` is ``ReachabilityReason/Code/answerDropped``, and the flags do not change.
     public let returns: Returns?
-    /// Every address that was asked about, in the resolver's order, each with its own result; empty in a brief
-    /// report.
+    /// Every address that was looked up, in the resolver's order, each with its own result; empty in a brief report.
     ///
-    /// The default path has public addresses, one of each family, and two of IPv4 if the halves of the address space
-    /// have different results.
+    /// The default path has one public address of each family. It has two of IPv4 if the two halves of the address
+    /// space have different results.
     public let findings: [Finding]
-    /// What carries ``interface``, and what carries that, if those are tunnels; empty in a brief report.
+    /// The carriers of ``interface`` and of each carrier that is a tunnel itself; empty in a brief report.
     public var carriers: [TunnelCarrier] { knownCarriers ?? [] }
-    /// `nil` for none, so that a report without tunnels is coded without them.
+    /// `nil` for none, so that a report without tunnels is encoded without this key.
     let knownCarriers: [TunnelCarrier]?
 
     private enum CodingKeys: String, CodingKey {
@@ -74,26 +74,26 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     public enum Detail: String, Hashable, Sendable, CaseIterable, Codable {
         /// The flags, the reason, the address, the interface and the gateway.
         case brief
-        /// Everything. The source address can take one more query to the kernel, and
-        /// ``ReachabilityReport/connectResult`` takes a socket.
+        /// Everything. The source address can need one more query to the kernel, and
+        /// ``ReachabilityReport/connectResult`` needs a socket.
         case full
     }
 
-    /// What connect(2) gives a socket.
+    /// The result of connect(2) for a socket.
     public enum ConnectResult: Hashable, Sendable, Codable {
         /// The socket connects, and its packets have this source address.
         case connects(from: IPAddress)
-        /// connect(2) fails with this errno, or bind(2) to the source address does.
+        /// connect(2), or bind(2) to the source address, fails with this errno.
         case refused(errno: Int32)
     }
 
-    /// What becomes of an answer.
+    /// What happens to an answer.
     public struct Returns: Hashable, Sendable, Codable {
-        /// Whether an answer is delivered; `nil` where that is not known.
+        /// Whether the answer is delivered; `nil` if that is not known.
         public let isDelivered: Bool?
-        /// What becomes of the answer; `nil` where that is not known.
+        /// What this host does with the answer; `nil` if that is not known.
         public let arrival: PacketArrival?
-        /// Why it is not known, in words; `nil` where it is.
+        /// Why it is not known, in words; `nil` if it is known.
         public let unknown: String?
     }
 
@@ -119,11 +119,11 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
 extension ReachabilityReport {
     /// What counts as a change of a report.
     public enum Change: String, Hashable, Sendable, CaseIterable {
-        /// Other flags: another gateway with the same flags is not a change.
+        /// A change of the flags. Another gateway with the same flags is not a change.
         case flags
-        /// Also another reason, interface, gateway or source address.
+        /// A change of the flags, the reason, the interface, the gateway or the source address.
         ///
-        /// A brief report has no source address. Another address of a name is not a change.
+        /// A brief report has no source address. Another address for a name is not a change.
         case report
     }
 }
@@ -134,10 +134,10 @@ extension ReachabilityReport: CustomStringConvertible {
         "\(target): \(flags.letters), \(reason)"
     }
 
-    /// What a wait has found out about a target, in one sentence.
+    /// The last result of a wait for a target, in one sentence.
     ///
     /// - Parameters:
-    ///   - target: The target as the program names it.
+    ///   - target: The target in the program's words.
     ///   - result: The last result; `nil` if there is none yet.
     /// - Returns: The sentence.
     package static func sentence(on target: String, _ result: Result<Self, ReachabilityError>?) -> String {
@@ -153,7 +153,7 @@ extension ReachabilityReport: CustomStringConvertible {
 // MARK: - Sockets
 
 extension ReachabilityReport.ConnectResult: CustomStringConvertible {
-    /// One line: the source address, or the errno and what can be its cause.
+    /// One line: the source address, or the errno with its possible cause.
     public var description: String {
         switch self {
         case .connects(let source): "connects from \(source)"
@@ -174,11 +174,12 @@ extension ReachabilityReport.ConnectResult: CustomStringConvertible {
         }
     }
 
-    /// The reason if something else than the route refuses the socket, with the flags of the route; `nil` where nothing
-    /// does.
+    /// The reason if something other than the route refuses the socket; `nil` if nothing does.
+    ///
+    /// `flags` are those of the route.
     func refusal(beside flags: ReachabilityFlags) -> ReachabilityReason? {
         guard case .refused(let number) = self, flags.contains(.reachable),
-            // The routes can change between the answers.
+            // The routes can change between the two answers, so these errors are ignored.
             ![ENETUNREACH, EHOSTUNREACH, EINVAL, EADDRNOTAVAIL, EAFNOSUPPORT].contains(number)
         else { return nil }
         let name = Self.cause(of: number)?.prefix { $0 != ":" }
@@ -196,7 +197,7 @@ extension ReachabilityReport.ConnectResult: CustomStringConvertible {
 // MARK: - Answers
 
 extension ReachabilityReport.Returns: CustomStringConvertible {
-    /// One line: what becomes of the answer, or why that is not known.
+    /// One line: what this host does with the answer, or why that is not known.
     public var description: String { arrival?.description ?? "not known: \(unknown ?? "")" }
 
     init(_ result: Result<PacketArrival, ReachabilityError>) {

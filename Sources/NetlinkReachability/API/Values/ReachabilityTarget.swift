@@ -2,7 +2,7 @@
 
 public import Glibc
 
-/// What a query is about: a host name, an address, a pair of addresses, or the default path.
+/// The target of a query: a host name, an address, a pair of addresses, or the default path.
 ///
 /// ```swift
 /// switch target.kind {
@@ -13,15 +13,15 @@ public import Glibc
 /// }
 /// ```
 public struct ReachabilityTarget: Hashable, Sendable {
-    /// The four kinds of targets, to switch over.
+    /// The four kinds of targets, for a `switch`.
     ///
     /// A new kind would be part of a new major version.
     public enum Kind: Hashable, Sendable {
-        /// A host name, which is resolved each time it is asked about.
+        /// A host name, which each query resolves again.
         case host(String)
-        /// An address; never 0.0.0.0 or :: without a zone, which are ``defaultPath``.
+        /// An address. 0.0.0.0 and :: without a zone are ``defaultPath`` instead.
         case address(IPAddress)
-        /// A remote address, as a socket sees it that is bound to a local one.
+        /// A remote address, from a socket that is bound to a local address.
         case pair(local: IPAddress, remote: IPAddress)
         /// The default path.
         case defaultPath
@@ -30,7 +30,9 @@ public struct ReachabilityTarget: Hashable, Sendable {
     /// The target's kind, with its name or addresses.
     public let kind: Kind
 
-    /// The default path: the path to the public Internet, for which a few public addresses are looked up.
+    /// The default path: the path to the public Internet.
+    ///
+    /// A few public addresses are looked up for it.
     ///
     /// Apple's counterpart is the zero address, 0.0.0.0.
     public static let defaultPath = ReachabilityTarget(kind: .defaultPath)
@@ -46,10 +48,10 @@ public struct ReachabilityTarget: Hashable, Sendable {
         return ReachabilityTarget(kind: isDefaultPath ? .defaultPath : .address(address))
     }
 
-    /// A remote address, as a socket sees it that is bound to a local address.
+    /// A remote address, from a socket that is bound to a local address.
     ///
-    /// A target whose local address does not belong to this host is not reachable. A local address that is
-    /// unspecified, or loopback where the remote one is not, is ignored, as Apple's systems do.
+    /// A target whose local address does not belong to this host is not reachable. The local address is ignored if it
+    /// is unspecified, or if it is a loopback address and the remote one is not. Apple's systems do the same.
     ///
     /// Apple's counterpart is `SCNetworkReachabilityCreateWithAddressPair`.
     ///
@@ -72,15 +74,15 @@ public struct ReachabilityTarget: Hashable, Sendable {
         return ReachabilityTarget(kind: .pair(local: own, remote: other))
     }
 
-    /// A host name or a numeric address, as a user writes it.
+    /// A host name or a numeric address in a user's text.
     ///
-    /// A numeric address never uses the resolver. Besides the usual forms it can be in numbers-and-dots notation
-    /// (`127.1`) and have a zone (`fe80::1%eth0`).
+    /// A numeric address never uses the resolver. It can also be in numbers-and-dots notation (`127.1`), and can have
+    /// a zone (`fe80::1%eth0`).
     ///
     /// Apple's counterpart is `SCNetworkReachabilityCreateWithName`.
     ///
-    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidHost` if the text is
-    ///   neither; its message says what to write instead.
+    /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidHost` if the text is neither a
+    ///   name nor an address. Its message says what to write instead.
     public static func host(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
         try HostText(text: text).target()
     }
@@ -105,19 +107,19 @@ public struct ReachabilityTarget: Hashable, Sendable {
 }
 
 extension ReachabilityTarget {
-    /// The address; `nil` if the target is something else.
+    /// The address; `nil` for other kinds of targets.
     var address: IPAddress? {
         if case .address(let address) = kind { address } else { nil }
     }
 
-    /// The host name; `nil` if the target is not a name.
+    /// The host name; `nil` for other kinds of targets.
     package var name: String? {
         if case .host(let name) = kind { name } else { nil }
     }
 }
 
 extension ReachabilityTarget: CustomStringConvertible {
-    /// The target as a user would write it.
+    /// The target in the form that a user would write.
     public var description: String {
         switch kind {
         case .host(let name): name
@@ -135,8 +137,9 @@ extension ReachabilityTarget: Codable {
         case host, address, local, remote
     }
 
-    /// Decodes a target from an object with the key `host`, `address`, or `local` and `remote`, all of them text;
-    /// an empty object is the default path.
+    /// Decodes a target from an object with the key `host`, `address`, or `local` and `remote`.
+    ///
+    /// All values are text. An empty object is the default path.
     ///
     /// - Throws: `DecodingError` if the object has another form or another key; `ReachabilityError` if a text is not a
     ///   host.
@@ -174,13 +177,17 @@ extension ReachabilityTarget: Codable {
 
 // MARK: - Text
 
-/// Parses a host as a user writes it, and explains what to write instead when it is invalid.
+/// Parses a host from a user's text.
+///
+/// The error for an invalid host says what to write instead.
 struct HostText {
-    /// The longest name that DNS can hold, in bytes, without a closing dot.
+    /// The longest name in DNS, in bytes, without a final dot.
     private static let longestName = 253
     private static let longestLabel = 63
 
-    /// The longest text that is parsed, in bytes: longer than any pasted URL.
+    /// The longest text that is parsed, in bytes.
+    ///
+    /// Pasted URLs are shorter.
     private static let longestText = 4_096
 
     let text: String
@@ -194,7 +201,7 @@ struct HostText {
         return ReachabilityTarget(kind: .host(text))
     }
 
-    /// Numbers and dots as inet_aton() parses them, with a zone or without.
+    /// A number with dots as inet_aton() parses it, with or without a zone.
     private var scopedLegacy: IPAddress? {
         guard let percent = text.firstIndex(of: "%") else { return IPAddress.legacyIPv4(text) }
         guard var address = IPAddress.legacyIPv4(text[..<percent]),
@@ -232,7 +239,9 @@ struct HostText {
         return hasPort(rest) ? rest.prefix { $0 != ":" } : rest
     }
 
-    /// Whether the text ends in a colon and a port; two colons are an attempt at IPv6.
+    /// Whether the text ends in a colon and a port.
+    ///
+    /// Text with two colons is treated as an invalid IPv6 address.
     private func hasPort(_ text: Substring) -> Bool {
         guard let colon = text.firstIndex(of: ":") else { return false }
         let (host, port) = (text[..<colon], text[text.index(after: colon)...])
@@ -283,7 +292,9 @@ struct HostText {
         }
     }
 
-    /// Whether a name can contain the scalar: the resolver encodes everything beyond ASCII.
+    /// Whether a name can contain the scalar.
+    ///
+    /// The resolver encodes non-ASCII scalars.
     private func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
@@ -315,7 +326,7 @@ struct HostText {
         ReachabilityError(.invalidHost, operation: "read a host", message: message)
     }
 
-    /// The text for a message: short, and without characters that change a terminal.
+    /// The text for an error message: short, and without characters that affect a terminal.
     private var quoted: String { "\"" + cleaned(text[...]) + "\"" }
 
     private func cleaned(_ text: Substring) -> String {
@@ -324,7 +335,9 @@ struct HostText {
         return shown + (start.endIndex < text.endIndex ? "…" : "")
     }
 
-    /// Whether a scalar is safe to print: controls move the cursor, formats change the writing direction.
+    /// Whether a scalar is safe to print.
+    ///
+    /// Control characters move the cursor, and format characters change the writing direction.
     private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false

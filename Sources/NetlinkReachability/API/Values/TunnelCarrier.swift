@@ -1,54 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What carries the packets of a tunnel: the interface through which its outer packets leave.
+/// The carrier of a tunnel: the interface through which the tunnel's outer packets leave.
 ///
 /// ```swift
 /// for carrier in try await NetworkSource.kernel.value(of: .path()).carriers { print(carrier) }
 /// // wg0 is carried by eth0 (mark 51820; inferred from a rule)
 /// ```
 ///
-/// A tunnel in a tunnel has a carrier for each of them, the upper one first. A tunnel whose outer packets can take
-/// several interfaces has one for each.
+/// If tunnels are nested, each has a carrier, the outermost interface first. If the outer packets can leave through
+/// several interfaces, the tunnel has a carrier for each.
 ///
 /// What it cannot know: whether the other end of the tunnel answers.
 public struct TunnelCarrier: Hashable, Sendable, Codable {
-    /// What a carrier is known from.
+    /// The source of the knowledge about a carrier.
     public enum Evidence: String, Hashable, Sendable, CaseIterable, Codable {
         /// Exact: the route to the remote end, with the interface and the mark of the tunnel (`ip -d link`).
         case remote
         /// Exact: the route to the endpoint of the WireGuard peer that has the destination, with the mark of the
-        /// interface (`wg show`), or that there is no such peer or endpoint. It takes CAP_NET_ADMIN.
+        /// interface (`wg show`); or that there is no such peer or endpoint. Reading these requires CAP_NET_ADMIN.
         case endpoint
-        /// Exact: the outer packets are bound to the interface, and the kernel does not show their destination.
+        /// Exact: the outer packets are bound to the interface. The kernel does not show their destination.
         case link
-        /// Inferred: a rule keeps packets of a mark out of the tunnel's routing table, as those of wg-quick and
-        /// Tailscale do, and this is the default path of such packets.
+        /// Inferred: a policy rule excludes packets with a mark from the tunnel's routing table, as the rules of
+        /// wg-quick and Tailscale do. The carrier is the default path of packets with that mark.
         case rule
-        /// Inferred: a route to a single host leads past the tunnel, and a socket is connected to that host, as
-        /// OpenVPN has it.
+        /// Inferred: a host route avoids the tunnel, and a socket is connected to that host, as with OpenVPN.
         case hostRoute
-        /// What carries the tunnel is not known.
+        /// The carrier is not known.
         case unknown
     }
 
     /// The tunnel.
     public let tunnel: NetworkInterface
-    /// The interface that carries it; `nil` if it is not known, and if there is no route, peer or endpoint.
+    /// The interface that carries the tunnel; `nil` if it is not known, or if there is no route, peer or endpoint.
     public package(set) var interface: NetworkInterface?
-    /// What the carrier is known from.
+    /// The source of the knowledge about the carrier.
     public let evidence: Evidence
-    /// The mark by which the outer packets are routed; 0 for none.
+    /// The mark of the outer packets for their routing; 0 for none.
     public package(set) var mark: UInt32 = 0
     /// The destination of the outer packets; `nil` if it is not known.
     public package(set) var remote: IPAddress?
-    /// The flags of the outer packets: whether they can leave.
+    /// The flags of the outer packets.
     public package(set) var flags: ReachabilityFlags = []
-    /// Why they can leave or not; `nil` if the carrier is not known.
+    /// Why the outer packets can or cannot leave; `nil` if the carrier is not known.
     public package(set) var reason: ReachabilityReason?
 
     /// Whether the kernel shows the carrier.
     ///
-    /// An inferred carrier changes no flags.
+    /// An inferred carrier does not affect any flags.
     public var isExact: Bool {
         switch evidence {
         case .remote, .endpoint, .link: true
