@@ -2,44 +2,44 @@
 
 package import RoutingModel
 
-/// What the rules of RFC 6724, section 6, compare of a destination.
+/// The facts about a destination that the rules of RFC 6724, section 6, compare.
 package struct DestinationFacts: Hashable, Sendable {
     /// The family of the destination.
     package var family: IPAddress.Family
-    /// Rule 1: whether packets can leave for it.
+    /// Rule 1: whether packets can leave for the destination.
     ///
-    /// Rules 2 to 5, 7 and 9 compare source addresses, which only such destinations have.
+    /// Rules 2 to 5, 7 and 9 compare source addresses, and an unreachable destination has none.
     package var isReachable = false
-    /// Rule 2: whether its scope is that of its source address.
+    /// Rule 2: whether the destination and its source address have the same scope.
     package var matchesScope = false
     /// Rule 3: whether its source address is deprecated.
     package var isDeprecated = false
     /// Rule 4: whether its source address is a home address.
     package var isHome = false
-    /// Rule 5: whether its label is that of its source address.
+    /// Rule 5: whether the destination and its source address have the same label.
     package var matchesLabel = false
-    /// Rule 6: its precedence.
+    /// Rule 6: the precedence of the destination.
     package var precedence: Int
-    /// Rule 7: whether its packets go through no IP tunnel.
+    /// Rule 7: whether the packets use no IP tunnel.
     package var isNative = false
-    /// Rule 8: its scope.
+    /// Rule 8: the scope of the destination.
     package var scope: Int
-    /// Rule 9: how many leading bits it has in common with its source address.
+    /// Rule 9: the number of leading bits that the destination and its source address share.
     package var commonBits = 0
 
-    /// The facts about a destination that cannot be reached.
+    /// Creates the facts about an unreachable destination.
     package init(_ destination: IPAddress, _ policy: borrowing AddressPolicy) {
         family = destination.family
         precedence = policy.precedence(of: destination)
         scope = policy.scope(of: destination)
     }
 
-    /// The facts about a destination that can be reached.
+    /// Creates the facts about a reachable destination.
     ///
     /// - Parameters:
     ///   - destination: The destination.
     ///   - source: The source address of its packets; `nil` if it is unknown.
-    ///   - own: The source address as an interface has it; `nil` if no interface does.
+    ///   - own: The source address as an interface's address; `nil` if no interface has it.
     ///   - interface: The interface that packets leave through.
     ///   - policy: The policy.
     package init(
@@ -51,7 +51,7 @@ package struct DestinationFacts: Hashable, Sendable {
     ) {
         self.init(destination, policy)
         isReachable = true
-        // In a tunnel, packets of one IP version travel in packets of one.
+        // Such a tunnel carries packets of one IP version in packets of one IP version.
         isNative = interface.map { ![.tunnel, .tunnel6, .sit].contains($0.hardwareType) } ?? true
         guard let source else { return }
         matchesScope = policy.scope(of: source) == scope
@@ -64,11 +64,12 @@ package struct DestinationFacts: Hashable, Sendable {
         commonBits = Self.commonBits(destination, source, own)
     }
 
-    /// The leading bits that both have in common, of those that are the prefix of the source (RFC 6724, section 2.2).
+    /// The number of leading bits that two addresses share, at most the prefix length of the source (RFC 6724,
+    /// section 2.2).
     ///
-    /// IPv4 addresses of one subnet alone have any: others that begin alike are near each other by chance, and an
-    /// order by them would send all clients of a subnet to one server of several (RFC 6724, section 10.6, leaves this
-    /// rule to the host).
+    /// For IPv4, the result is 0 unless both addresses are in one subnet. Other addresses share leading bits by
+    /// chance, and an order by such bits would send all clients of a subnet to the same one of several servers. RFC
+    /// 6724, section 10.6, leaves this rule to the host.
     private static func commonBits(_ destination: IPAddress, _ source: IPAddress, _ own: InterfaceAddress?)
         -> Int
     {
@@ -84,7 +85,7 @@ package struct DestinationFacts: Hashable, Sendable {
 // MARK: - Rules
 
 extension DestinationFacts {
-    /// The first rule that prefers one of two destinations, and whether it prefers this one; `nil` if none does.
+    /// The first rule that prefers one of two destinations, and whether it prefers this one; `nil` if no rule does.
     package func decision(against other: Self) -> (rule: OrderedAddress.Rule, isPreferred: Bool)? {
         if let decision = decisionAcrossFamilies(against: other) { return decision }
         guard family == other.family, commonBits != other.commonBits else { return nil }
@@ -108,8 +109,9 @@ extension DestinationFacts {
 
     /// Orders destinations by all rules.
     ///
-    /// Rule 9 compares destinations of one family only. Where the others distinguish nothing, each family is ordered
-    /// by it on the places that it has in the given order: a comparison of pairs alone can run in circles.
+    /// Rule 9 compares only destinations of one family. Destinations that the other rules do not distinguish are
+    /// ordered by rule 9 within each family, on the positions of that family in the given order. A plain pairwise
+    /// comparison would not be transitive.
     ///
     /// - Returns: The indices of the destinations, in order.
     package static func order(_ all: [Self]) -> [Int] {
@@ -124,7 +126,7 @@ extension DestinationFacts {
             let end = rest.firstIndex { first.decisionAcrossFamilies(against: all[$0]) != nil } ?? order.count
             for family in IPAddress.Family.allCases {
                 let positions = (start..<end).filter { all[order[$0]].family == family }
-                // They are in the given order, which the sort keeps where the bits are equal.
+                // These are in the given order, and the sort keeps that order where the bits are equal.
                 let sorted = positions.map { order[$0] }.sorted { all[$0].commonBits > all[$1].commonBits }
                 for (position, index) in zip(positions, sorted) { order[position] = index }
             }

@@ -9,13 +9,13 @@ extension NetworkQuery<[OrderedAddress]> {
     /// let addresses = try await NetworkSource.kernel.value(of: .order(of: .host("example.com"), interleaved: true))
     /// ```
     ///
-    /// A name that cannot be resolved has no addresses. The rest is as with ``order(of:options:interleaved:policy:)``
-    /// of addresses.
+    /// A name that cannot be resolved has no addresses. For everything else, see
+    /// ``order(of:options:interleaved:policy:)`` for addresses.
     ///
     /// - Parameters:
     ///   - target: The target. The default path has the address 0.0.0.0.
     ///   - options: The socket that the program connects.
-    ///   - interleaved: Whether the families alternate among the addresses that can be reached.
+    ///   - interleaved: Whether the families alternate among the reachable addresses.
     ///   - policy: The labels, precedences and scopes; `nil` for those of the host.
     /// - Returns: The query.
     public static func order(
@@ -44,18 +44,18 @@ extension NetworkQuery<[OrderedAddress]> {
     /// }
     /// ```
     ///
-    /// The kernel is asked about all addresses together, and selects their source addresses. Addresses that packets
-    /// cannot leave for come last, and have no ``OrderedAddress/rank``. Addresses that no rule distinguishes keep the
-    /// given order. It fails as a whole if a query about one of the addresses cannot be answered. The policy of the
-    /// host is read with each evaluation, and a change of it alone is not noticed.
+    /// The kernel evaluates all addresses together and selects their source addresses. Unreachable addresses come
+    /// last and have no ``OrderedAddress/rank``. Addresses that no rule distinguishes keep the given order. The query
+    /// fails as a whole if the query about one address cannot be answered. The host's policy is read with each
+    /// evaluation. A change of only the policy is not noticed.
     ///
     /// - Parameters:
-    ///   - addresses: The addresses. Those of families that the options exclude are left out.
+    ///   - addresses: The addresses. Addresses of families that the options exclude are omitted.
     ///   - options: The socket that the program connects.
-    ///   - interleaved: Whether the families alternate among the addresses that can be reached, beginning with that of
-    ///     the first: RFC 8305, section 4.
-    ///   - policy: The labels, precedences and scopes; `nil` for those of `/etc/gai.conf`, and for the standard ones
-    ///     in a recorded or simulated network.
+    ///   - interleaved: Whether the families alternate among the reachable addresses, beginning with the family of
+    ///     the first address: RFC 8305, section 4.
+    ///   - policy: The labels, precedences and scopes; `nil` for `/etc/gai.conf`, and in a recorded or simulated
+    ///     network for the standard policy.
     /// - Returns: The query.
     public static func order(
         of addresses: some Collection<IPAddress>,

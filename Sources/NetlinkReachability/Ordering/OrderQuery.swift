@@ -2,11 +2,11 @@
 
 internal import RoutingModel
 
-/// The query for the order of addresses: what is found out about each, and the rules of RFC 6724 on that.
+/// The query for the order of addresses: looks each address up, then applies the rules of RFC 6724.
 final class OrderQuery: Query {
-    /// The addresses, unless they are those of a name.
+    /// The addresses; empty if a name has to be resolved.
     private let addresses: [IPAddress]
-    /// The name whose addresses they are; `nil` for none.
+    /// The name whose addresses are ordered; `nil` if the addresses are given.
     let namedTarget: FlagsQuery?
     private let options: ReachabilityOptions
     private let isInterleaved: Bool
@@ -32,11 +32,13 @@ final class OrderQuery: Query {
 
     func areSame(_ one: [OrderedAddress], _ other: [OrderedAddress]) -> Bool { one == other }
 
-    /// Orders the addresses; those of other families than the options have are left out.
+    /// Orders the addresses.
+    ///
+    /// Addresses of families that the options exclude are omitted.
     func value(_ known: inout Known) throws(Interruption) -> [OrderedAddress] {
         var addresses = addresses
         if let name = namedTarget?.name { addresses = try known.resolution(of: name).destinations }
-        // Nearly every address needs them.
+        // Requested first, because nearly every address needs both facts.
         if policy == nil { _ = known.unnotified.addressPolicy.find() }
         _ = known.host.addresses.find()
         let found = try known.values(of: addresses.filter { options.admits($0.unmapped.family) }) {
@@ -48,7 +50,7 @@ final class OrderQuery: Query {
         return list(tried + order.dropFirst(reachable.count), positions: order, found)
     }
 
-    /// The addresses so that the families alternate, beginning with that of the first.
+    /// Makes the families alternate, beginning with the family of the first address.
     private func interleave(_ order: ArraySlice<Int>, _ found: [Destination]) -> [Int] {
         guard let first = order.first.map({ found[$0].facts.family }) else { return [] }
         let preferred = order.filter { found[$0].facts.family == first }
@@ -58,12 +60,12 @@ final class OrderQuery: Query {
             + others.dropFirst(count)
     }
 
-    /// The addresses with their ranks, and what put each behind the one before.
+    /// Lists the addresses with their ranks, and with the rule that puts each behind the one before.
     ///
     /// - Parameters:
     ///   - order: The indices of the addresses, in order.
     ///   - sorted: The indices in the order of RFC 6724.
-    ///   - found: What was found out about the addresses.
+    ///   - found: The facts about the addresses.
     /// - Returns: The addresses.
     private func list(
         _ order: [Int],
@@ -78,7 +80,7 @@ final class OrderQuery: Query {
             if found[index].facts.isReachable { list[position].rank = position + 1 }
             guard position > 0 else { continue }
             let previous = order[position - 1]
-            // Rule 9 can exchange addresses of one family across one of the other, against the given order.
+            // Rule 9 can swap addresses of one family around an address of the other, against the given order.
             let other: OrderedAddress.Rule = previous < index ? .givenOrder : .longestPrefix
             list[position].rule =
                 positions[previous] > positions[index]
@@ -90,14 +92,14 @@ final class OrderQuery: Query {
 }
 
 extension [IPAddress] {
-    /// The first addresses, in words.
+    /// The first four addresses, in words.
     fileprivate var listed: String {
         guard !isEmpty else { return "no address" }
         return prefix(4).map(\.description).joined(separator: ", ") + (count > 4 ? ", ..." : "")
     }
 }
 
-/// What is found out about one of the addresses.
+/// The facts about one of the addresses.
 private struct Destination {
     let facts: DestinationFacts
     let ordered: OrderedAddress
@@ -116,7 +118,8 @@ private struct Destination {
         } else if let source {
             facts = try Self.facts(address.unmapped, from: source, evaluation, policy, &known)
         } else {
-            // The table of a recorded or simulated network has no choice of the kernel.
+            // In a recorded or simulated network, the routing tables do not show which source address the kernel
+            // chooses.
             let sources = try Self.candidates(for: evaluation, &known)
             facts = try Self.facts(address.unmapped, from: sources.first, evaluation, policy, &known)
             for other in sources.dropFirst()
@@ -143,14 +146,14 @@ private struct Destination {
     ) throws(Interruption) -> DestinationFacts {
         let link = evaluation.facts?.link
         guard let source else { return DestinationFacts(address, from: nil, nil, through: link, policy) }
-        // All of 127.0.0.0/8 is this host's.
+        // All of 127.0.0.0/8 belongs to this host.
         let own = source.family == .v4 && source.isLoopback ? .loopbackV4 : source.withoutZone
         let owners = try known.host.addresses.get().filter { $0.address.withoutZone == own }
         let owner = owners.first { $0.interfaceIndex == link?.index } ?? owners.first
         return DestinationFacts(address, from: source, owner, through: link, policy)
     }
 
-    /// The source addresses that the kernel can select for the packets of an evaluation.
+    /// The source addresses that the kernel may select for the packets of an evaluation.
     private static func candidates(
         for evaluation: Evaluation,
         _ known: inout Known

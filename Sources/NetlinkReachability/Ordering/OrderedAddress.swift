@@ -2,31 +2,32 @@
 
 /// An address in the order in which a program tries to connect: RFC 6724, section 6.
 ///
-/// The counterpart is an entry of the list that getaddrinfo(3) returns, which has the address alone.
+/// The counterpart is an entry of the list that getaddrinfo(3) returns, which contains only the address.
 public struct OrderedAddress: Hashable, Sendable, Codable {
-    /// What puts an address behind the one before it.
+    /// The rule that puts an address behind the one before it.
     public enum Rule: String, Hashable, Sendable, CaseIterable, Codable {
-        /// Rule 1: packets cannot leave for it.
+        /// Rule 1: packets cannot leave for the address.
         case unreachable
-        /// Rule 2: its scope is not that of its source address.
+        /// Rule 2: the scopes of the address and its source address differ.
         case scope
         /// Rule 3: its source address is deprecated, or optimistic.
         case deprecated
         /// Rule 4: its source address is not a home address.
         case homeAddress
-        /// Rule 5: its label is not that of its source address.
+        /// Rule 5: the labels of the address and its source address differ.
         case label
         /// Rule 6: its precedence is lower.
         case precedence
-        /// Rule 7: its packets go through an IP tunnel (IPv6 in IPv4, or into IPv6).
+        /// Rule 7: its packets use an IP tunnel (IPv6 in IPv4, or in IPv6).
         case nativeTransport
         /// Rule 8: its scope is larger.
         case smallerScope
-        /// Rule 9: it has fewer leading bits in common with its source address.
+        /// Rule 9: it shares fewer leading bits with its source address.
         ///
-        /// RFC 6724 does not compare families by prefix length; their position follows from a swap within one family.
+        /// RFC 6724 does not compare different families by prefix length. An address of another family has this rule
+        /// if it moved because of a swap within one family.
         case longestPrefix
-        /// Rule 10: it comes later in the list that was given.
+        /// Rule 10: it comes later in the given list.
         case givenOrder
         /// RFC 8305, section 4: the families alternate.
         case interleaved
@@ -34,7 +35,7 @@ public struct OrderedAddress: Hashable, Sendable, Codable {
 
     /// The address, as it was given.
     public let address: IPAddress
-    /// The source address of packets; `nil` if packets cannot leave, or it is unknown.
+    /// The source address of packets; `nil` if packets cannot leave, or if it is unknown.
     public let sourceAddress: IPAddress?
     /// The interface that packets leave through; `nil` if there is none.
     public let interface: NetworkInterface?
@@ -44,9 +45,9 @@ public struct OrderedAddress: Hashable, Sendable, Codable {
     public let flags: ReachabilityFlags
     /// Why the address has these flags.
     public let reason: ReachabilityReason
-    /// The position among those that can be reached, from 1; `nil` if packets cannot leave for the address now.
+    /// The position among the reachable addresses, from 1; `nil` if packets cannot leave for the address now.
     public internal(set) var rank: Int?
-    /// What puts it behind the one before; `nil` for the first.
+    /// The rule that puts the address behind the one before; `nil` for the first address.
     public internal(set) var rule: Rule?
 
     /// Whether packets can leave for the address.
