@@ -4,11 +4,11 @@ package import RoutingModel
 
 /// The default path of this host: whether packets can leave, and through which interfaces.
 ///
-/// It describes one moment, and follows the same rules as the flags of ``ReachabilityTarget/defaultPath``. If it is
-/// restricted to some types of interfaces, it is the path of a socket that is bound to the best of them.
+/// A path describes one moment, and follows the same rules as the flags of ``ReachabilityTarget/defaultPath``. With a
+/// restriction to some types of interfaces, it is the path of a socket that is bound to the best of these interfaces.
 ///
-/// What it cannot know: whether a remote host answers, what carries a tunnel that ``carriers`` calls unknown, and what
-/// a connection costs, unless ``NetworkMetering`` knows.
+/// What it cannot know: whether a remote host answers, the carrier of a tunnel that ``carriers`` calls unknown, and
+/// the cost of a connection, unless ``NetworkMetering`` provides it.
 ///
 /// Apple's counterpart is `NWPath`.
 public struct NetworkPath: Hashable, Sendable {
@@ -26,67 +26,67 @@ public struct NetworkPath: Hashable, Sendable {
 
     /// Whether packets can leave.
     public package(set) var status = Status.unsatisfied
-    /// The interfaces through which the default path leads, the preferred one first.
+    /// The interfaces of the default path, the preferred one first.
     ///
-    /// The interfaces that packets take now come first. Then follow the others through which a bound socket can send,
-    /// ordered by the lowest metric of their default routes, and then by index. The loopback interface, and those of a
-    /// VRF, which is a separate network, are included only if packets take them.
+    /// The interfaces that packets use now come first. The other interfaces through which a bound socket can send
+    /// follow, ordered by the lowest metric of their default routes and then by index. The loopback interface, and
+    /// the interfaces of a VRF, which is a separate network, are included only if packets use them.
     ///
-    /// There can be interfaces although the path is not satisfied: the kernel keeps a route with the lowest metric even
-    /// if its cable is unplugged.
+    /// An unsatisfied path can have interfaces: the kernel keeps the route with the lowest metric even if its cable
+    /// is unplugged.
     public package(set) var availableInterfaces: [NetworkInterface] = []
-    /// The interfaces that packets take now, the preferred one first.
+    /// The interfaces that packets use now, the preferred one first.
     package var usedInterfaces: [NetworkInterface] = []
-    /// The gateways that packets take now, with their interfaces.
+    /// The gateways that packets use now, with their interfaces.
     package var usedGateways: [Neighbour.Key] = []
-    /// The gateways of the default routes, in the order of their interfaces, each once.
+    /// The gateways of the default routes, without repetitions, in the order of their interfaces.
     ///
     /// A link-local address has its interface as its zone.
     public package(set) var gateways: [IPAddress] = []
-    /// The name servers that the system's resolver asks, in its order: at most three of resolv.conf, or those of
+    /// The name servers of the system's resolver, in its order: at most three from resolv.conf, or those of
     /// systemd-resolved; empty if none are known, as in a recording.
     ///
-    /// Another list is another path: a program that resolves names itself learns of it.
+    /// A change of the list is a change of the path, for programs that resolve names themselves.
     public package(set) var nameservers: [IPAddress] = []
-    /// Whether IPv4 packets can leave, under the condition that the status describes.
+    /// Whether IPv4 packets can leave, under the condition that ``status`` describes.
     public package(set) var supportsIPv4 = false
-    /// Whether IPv6 packets can leave, under the condition that the status describes.
+    /// Whether IPv6 packets can leave, under the condition that ``status`` describes.
     public package(set) var supportsIPv6 = false
     /// Whether packets can be sent to a name server; `nil` if no name servers are known.
     package var reachesNameserver: Bool?
-    /// Whether the path leads through an expensive interface: a cellular modem, or one that ``NetworkMetering`` calls
+    /// Whether the path uses an expensive interface: a cellular modem, or an interface that ``NetworkMetering`` calls
     /// expensive.
     ///
-    /// The carriers of tunnels count too, also inferred ones.
+    /// The carriers of tunnels count too, even inferred ones.
     public package(set) var isExpensive = false
-    /// Whether the path leads through an interface, or a carrier of one, that ``NetworkMetering`` calls constrained.
+    /// Whether the path uses an interface, or a carrier of a tunnel, that ``NetworkMetering`` calls constrained.
     ///
     /// Linux has no Low Data Mode.
     public package(set) var isConstrained = false
-    /// What carries the tunnels among the interfaces that packets take now; empty if none of them is a tunnel.
+    /// The carriers of the tunnels that packets use now; empty if packets use no tunnel.
     public package(set) var carriers: [TunnelCarrier] = []
-    /// The flags of the path, as a ``NetworkReachability`` of the default path has them.
+    /// The flags of the path, the same as those of a ``NetworkReachability`` of the default path.
     public package(set) var flags: ReachabilityFlags = []
     /// Why the path has its status: the reason of ``flags``.
     ///
-    /// A path that is observed is not delivered again if only the reason changes.
+    /// A change of only the reason is not delivered to observers.
     public package(set) var reason = ReachabilityReason(.noDefaultRoute)
-    /// What identifies the network; `nil` if that is not known, or was not asked for.
+    /// The identity of the network; `nil` if it is not known or was not requested.
     package var identity: NetworkIdentity?
 }
 
 extension NetworkPath {
     /// Whether packets can be sent to at least one name server of the system's resolver.
     ///
-    /// The name servers are the first three of resolv.conf, as the C library uses them, or those of systemd-resolved.
-    /// `false` if the path is unsatisfied, and if no name servers are known, as in a recording.
+    /// The name servers are the first three of resolv.conf, which the C library uses, or those of systemd-resolved.
+    /// `false` if the path is unsatisfied, or if no name servers are known, as in a recording.
     public var supportsDNS: Bool {
         reachesNameserver ?? false
     }
 
     /// Whether packets on this path leave through an interface of a type.
     ///
-    /// Only the interfaces that packets of both families take now are considered, not the other available ones.
+    /// Considers the interfaces that packets of both families use now, not the other available interfaces.
     ///
     /// - Parameter type: The type.
     /// - Returns: Whether one of the interfaces has the type.
@@ -94,14 +94,14 @@ extension NetworkPath {
         usedInterfaces.contains { $0.type == type }
     }
 
-    /// What is compared of a path that is observed: all but the reason.
+    /// The path without its reason, for comparison.
     package var withoutReason: NetworkPath {
         var path = self
         path.reason = NetworkPath.unknown.reason
         return path
     }
 
-    /// The path if the monitor cannot run.
+    /// The path while the monitor cannot run.
     package static let unknown = NetworkPath()
 }
 
@@ -174,7 +174,7 @@ public struct NetworkMetering: Sendable {
     /// No costs are known: only cellular interfaces are expensive, and none is constrained.
     public static let unmetered = NetworkMetering { _ in .free }
 
-    /// What interfaces cost together.
+    /// The total cost of several interfaces.
     func cost(of interfaces: [NetworkInterface]) -> Cost {
         interfaces.reduce(into: .free) { cost, interface in
             cost.formUnion(self.cost(interface))
@@ -185,7 +185,7 @@ public struct NetworkMetering: Sendable {
 
 // MARK: - Identity
 
-/// What distinguishes the network of a path from others: the name of its wireless network, and its gateways.
+/// The identity of a path's network: the name of its wireless network, and its gateways' hardware addresses.
 ///
 /// ```swift
 /// for try await identity in NetworkSource.kernel.updates(of: .identity()) {
@@ -193,17 +193,18 @@ public struct NetworkMetering: Sendable {
 /// }
 /// ```
 ///
-/// Two networks can have the same addresses, and the hardware address of a gateway differs. It needs no manager and no
-/// privilege. The same network can have several identities: after its router was replaced, through another radio of
-/// a network whose access points are its gateways, and while the addresses of only some gateways are known.
+/// Two networks can have the same IP addresses, but the hardware addresses of their gateways differ. Reading the
+/// identity needs neither a network manager nor a privilege. One network can have several identities: after its
+/// router was replaced, if its access points are its gateways and the host uses another one, and while the addresses
+/// of only some gateways are known.
 ///
-/// It locates the user: databases map hardware addresses of access points to places. Do not send or log it. A hash of
-/// it is no protection, as few values have to be tried, so this type has none: store a keyed hash of ``description``
-/// with a secret of your program, such as HMAC with SHA-256.
+/// The identity locates the user: databases map hardware addresses of access points to locations. Do not send or log
+/// it. A plain hash is no protection, because there are few possible values, so this type has none. Store a keyed
+/// hash of ``description`` with a secret of your program, such as HMAC with SHA-256.
 public struct NetworkIdentity: Hashable, Sendable {
-    /// The name of the wireless network, as bytes, which need not be UTF-8; `nil` without Wi-Fi.
+    /// The name of the wireless network, as bytes that need not be UTF-8; `nil` without Wi-Fi.
     public let ssid: [UInt8]?
-    /// The hardware addresses of the gateways that packets take, each once, in the order of their bytes.
+    /// The hardware addresses of the gateways that packets use, without repetitions, in the order of their bytes.
     public let gateways: [[UInt8]]
 
     /// Creates an identity; `nil` if nothing is known.
@@ -215,10 +216,11 @@ public struct NetworkIdentity: Hashable, Sendable {
 }
 
 extension NetworkIdentity: CustomStringConvertible {
-    /// A text that stays the same in all versions of this package, such as `ssid=686f6d65 gateways=02:00:00:00:00:01`.
+    /// A text that stays the same in all versions of this package, such as `ssid=686f6d65
+    /// gateways=02:00:00:00:00:01`.
     ///
-    /// The bytes are in lower-case hexadecimal digits, two each; without separators in the name, with colons in an
-    /// address, with commas between addresses. What is not known is left out with its word.
+    /// Each byte is two lower-case hexadecimal digits, without separators in the name and with colons in an address.
+    /// Commas separate addresses. An unknown part is omitted together with its key.
     public var description: String {
         let addresses = gateways.map { $0.map(Self.hexadecimal).joined(separator: ":") }
         return [
@@ -233,7 +235,7 @@ extension NetworkIdentity: CustomStringConvertible {
 }
 
 extension NetworkIdentity {
-    /// By what the network of a path is recognised; `nil` if nothing is known.
+    /// Finds the identity of a path's network; `nil` if nothing is known.
     init?(of path: NetworkPath, _ known: inout Known) throws(Interruption) {
         guard let neighbours = try known.host.hardwareAddresses.get() else { return nil }
         var ssid: [UInt8]?

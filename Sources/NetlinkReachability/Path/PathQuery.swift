@@ -4,15 +4,15 @@ internal import RoutingModel
 
 /// The query for the default path of a socket, through interfaces of some types.
 final class PathQuery: Query {
-    /// The only type of interface that the path can take; `nil` for any.
+    /// The only type of interface that the path can use; `nil` for any.
     private let required: NetworkInterface.InterfaceType?
-    /// The types that the path must not take.
+    /// The types that the path must not use.
     private let prohibited: Set<NetworkInterface.InterfaceType>
     /// The socket.
     private let options: ReachabilityOptions
-    /// What the interfaces cost.
+    /// The cost of interfaces.
     private let metering: NetworkMetering
-    /// Whether to find out what identifies the network, too.
+    /// Whether to find the identity of the network, too.
     private let identifies: Bool
 
     init(
@@ -30,24 +30,26 @@ final class PathQuery: Query {
 
     var inputs: QueryInputs { identifies ? [.nameservers, .neighbours] : .nameservers }
 
-    /// Whether the path can take only interfaces of some types.
+    /// Whether the path can use only some types of interfaces.
     var restrictsTypes: Bool {
         required != nil || !prohibited.isEmpty
     }
 
-    /// Whether the path can take an interface.
+    /// Whether the path can use an interface.
     func admits(_ interface: NetworkInterface) -> Bool {
         guard required ?? interface.type == interface.type else { return false }
         return !prohibited.contains(interface.type)
     }
 
-    /// Whether the paths are equal: another reason for the same path is not a change.
+    /// Whether the paths are equal.
+    ///
+    /// Another reason for the same path is not a change.
     func areSame(_ one: NetworkPath, _ other: NetworkPath) -> Bool {
         one.withoutReason == other.withoutReason
     }
 }
 
-/// The query for what identifies the network of the default path.
+/// The query for the identity of the default path's network.
 final class IdentityQuery: Query {
     private let query: PathQuery
 
@@ -59,7 +61,7 @@ final class IdentityQuery: Query {
 
     var inputs: QueryInputs { query.inputs }
 
-    /// Not the identity itself: traces and debug descriptions are logged.
+    /// Without the identity itself, because traces and debug descriptions are logged.
     func words(_ answer: NetworkIdentity?) -> String { answer == nil ? "unknown" : "known" }
 
     func areSame(_ one: NetworkIdentity?, _ other: NetworkIdentity?) -> Bool { one == other }
@@ -71,27 +73,28 @@ final class IdentityQuery: Query {
 
 // The default path is found with the same queries and rules as its flags.
 //
-// The queries for the default path are sent once, and again for each interface that is up, as for a socket that is
-// bound to it, all in one batch. No table is read: a host can have a million routes, and the kernel alone decides by
-// its tables, rules and metrics.
+// The queries for the default path are sent for an unbound socket, and for a socket that is bound to each interface
+// that is up, all in one batch. No routing table is read: a host can have a million routes, and only the kernel
+// decides by its tables, rules and metrics.
 extension PathQuery {
     /// The default path in one family.
     private struct FamilyPath {
         /// The kernel's choice.
         var evaluation: Evaluation
-        /// The exits of each interface for a socket that is bound to it.
+        /// The exits of each interface, for a socket that is bound to that interface.
         var bound: [PathExit]
-        /// The nexthops that packets take, the deciding one first.
+        /// The nexthops that packets use, the deciding one first.
         var exits: [PathExit]
 
-        /// The rank of the best exit; 0 if a restriction excludes all.
+        /// The rank of the best exit; 0 if a restriction excludes all exits.
         var rank: Int { exits.first?.flags.rank ?? 0 }
     }
 
-    /// A packet of the default path that is bound to one interface.
+    /// A packet of the default path from a socket that is bound to one interface.
     private typealias BoundPacket = (link: Link, packet: Packet)
 
-    /// Finds the path: the default path of each family, that of each interface in each family, and the name servers.
+    /// Finds the default path of each family, the default path of each interface in each family, and the name
+    /// servers.
     func value(_ known: inout Known) throws(Interruption) -> NetworkPath {
         let links = try known.host.links.get()
         let interfaces = candidates(links)
@@ -107,7 +110,7 @@ extension PathQuery {
         guard let found, let nameservers else { throw .missing }
         let paths = try known.value(of: found)
         let rank = paths.map(\.rank).max() ?? 0
-        // The first of the highest rank decides.
+        // The first path of the highest rank decides.
         let used = rank == 0 ? [] : paths.filter { $0.rank == rank }.flatMap(\.exits)
         let flags = used.first?.flags ?? []
         let others = paths.flatMap(\.bound).filter { admits($0.interface) }
@@ -152,14 +155,14 @@ extension PathQuery {
         InterfaceReference(of: .anyV4, from: options.localAddress, options)
     }
 
-    /// The interfaces of the socket: a socket that is bound to one has no other.
+    /// The interfaces that the socket can use: if it is bound to one, only that one.
     private func candidates(_ links: [Link]) -> [Link] {
         guard let bound = boundInterface else { return links }
         let named = links.filter { $0.name == bound.name }
         return named.isEmpty ? links.filter { $0.index == bound.index } : named
     }
 
-    /// The packets of one family that are bound to an interface through which the default path can lead.
+    /// The packets of one family from sockets bound to each interface that the default path can use.
     private func boundPackets(_ family: IPAddress.Family, through links: [Link]) -> [BoundPacket] {
         let candidates = Candidate.defaultPath(family)
         return links.filter(\.canLeadOut).sorted { $0.index < $1.index }.flatMap { link in
@@ -173,7 +176,7 @@ extension PathQuery {
         }
     }
 
-    /// The reason of the family that has a default route, else of the first that the socket uses.
+    /// The reason of the family that has a default route, else of the first family that the socket uses.
     private func unsatisfied(_ paths: [FamilyPath]) -> ReachabilityReason {
         let evaluations = paths.map(\.evaluation)
         let asked = evaluations.filter { $0.kind != .excludedFamily }
@@ -183,8 +186,8 @@ extension PathQuery {
         return best.reason
     }
 
-    /// The path that packets of one family take: the kernel's choice, or if the query excludes that, the best exit
-    /// that it admits.
+    /// The path of packets of one family: the kernel's choice; or, if the query excludes that choice, the best
+    /// allowed exit.
     private func path(
         _ family: IPAddress.Family,
         through links: [Link],
@@ -194,13 +197,13 @@ extension PathQuery {
             try known.evaluation(
                 of: Candidate.defaultPath(family), from: options.localAddress, options, .full)
         }
-        // A socket that is bound to an address of the other family uses that one.
+        // A socket that is bound to an address uses only the family of that address.
         let isUsed =
             options.admits(family) && (options.localAddress?.family ?? family) == family
         let packets = isUsed ? boundPackets(family, through: links) : []
         let exits: Result<[[PathExit]], ReachabilityError>? = known.attempt { (known) throws(Interruption) in
             try known.values(of: packets) { (bound, known) throws(Interruption) in
-                // Packets of a socket that is bound to a VRF leave through one of its ports.
+                // If the socket is bound to a VRF, its packets leave through one of the VRF's ports.
                 try known.exits(try known.evaluation(of: bound.packet)).filter {
                     $0.interface.index == bound.link.index
                 }
@@ -209,10 +212,10 @@ extension PathQuery {
         guard let unbound, let exits else { throw .missing }
         let evaluation = try known.value(of: unbound)
         var bound: [PathExit] = []
-        // Queries accept foreign IPv6 sources silently.
+        // The kernel does not reject an IPv6 source address that is not the host's, so these exits would be wrong.
         if evaluation.kind != .notOwnAddress { bound = try known.value(of: exits).flatMap(\.self) }
         var chosen: [PathExit] = []
-        // A host that sends one half of the address space elsewhere uses the exits of both halves.
+        // A host whose routes send the two halves of the address space to different exits uses both exits.
         for half in evaluation.all where half.rank == evaluation.rank { chosen += try known.exits(half) }
         chosen = chosen.filter { admits($0.interface) }
         let best = bound.filter { admits($0.interface) }.min(by: PathExit.isPreferred)
@@ -221,7 +224,7 @@ extension PathQuery {
         return path
     }
 
-    /// The name servers, `nil` if none are known; and whether the resolver can send to one.
+    /// The name servers, `nil` if none are known; and whether the resolver can send to one of them.
     private func findNameservers(
         hasInterface: Bool,
         _ known: inout Known
@@ -246,7 +249,7 @@ extension PathQuery {
 }
 
 extension Link {
-    /// Whether the default path of this host can lead out through the interface.
+    /// Whether the default path of this host can use the interface.
     fileprivate var canLeadOut: Bool {
         flags.contains(.up) && !flags.contains(.loopback) && !isVRF && !isVRFPort
     }
@@ -265,11 +268,13 @@ extension Array where Element: Hashable {
 /// A nexthop of the default path that packets of one family can take.
 struct PathExit: Hashable, Sendable {
     var interface: NetworkInterface
-    /// Packets that take it, which stand for others.
+    /// Packets that take this exit, as examples for others.
     var packets: InnerPackets
-    /// The route that leads them there; `nil` where that is not known.
+    /// The route to this exit; `nil` if it is not known.
     var route: Route?
-    /// The gateway; a link-local one has the interface as its zone.
+    /// The gateway.
+    ///
+    /// A link-local gateway has the interface as its zone.
     var gateway: IPAddress?
     /// The metric of the default route.
     var metric: UInt32
@@ -278,7 +283,7 @@ struct PathExit: Hashable, Sendable {
 }
 
 extension PathExit {
-    /// Orders exits that only bound sockets take: those that need no connection first, then by metric, then by index.
+    /// Orders exits of bound sockets: exits that need no connection first, then by metric, then by index.
     static func isPreferred(_ one: PathExit, _ other: PathExit) -> Bool {
         (-one.flags.rank, one.metric, one.interface.index)
             < (-other.flags.rank, other.metric, other.interface.index)
@@ -286,13 +291,13 @@ extension PathExit {
 }
 
 extension Known {
-    /// The nexthops that packets can take: those of the highest rank, the one that decided first.
+    /// The nexthops of the highest rank that packets can use, the deciding one first.
     mutating func exits(_ evaluation: Evaluation) throws(Interruption) -> [PathExit] {
         guard evaluation.rank > 0, let candidate = evaluation.candidate, let query = evaluation.query,
             let route = evaluation.answer?.entry, evaluation.facts != nil
         else { return [] }
         var others: [Evaluation] = []
-        // The nexthop of the outer packet is none of the answer.
+        // The nexthop of the outer packet is not among the nexthops of the answer.
         let nexthops = evaluation.judgement.isOfOuter ? [] : evaluation.answer?.nexthops ?? []
         for nexthop in nexthops where nexthop != evaluation.nexthop {
             let single = RouteAnswer.taken(RouteMatch(route.type, nexthop))
@@ -332,15 +337,15 @@ extension NetworkQuery<NetworkPath> {
     /// The default path of this host, through interfaces of some types.
     ///
     /// The path follows the rules of the flags. With a restriction, it is satisfied if a socket that is bound to such
-    /// an interface can send to any address. A path that could not be found is a failure, and never an unsatisfied
-    /// path. Another reason for the same path is not a change. What it cannot know: see ``NetworkPath``.
+    /// an interface can send to any address. If the path could not be found, the result is a failure, never an
+    /// unsatisfied path. Another reason for the same path is not a change. What it cannot know: see ``NetworkPath``.
     ///
     /// Apple's counterpart is `NWPathMonitor`.
     ///
     /// - Parameters:
-    ///   - required: The only type that the path can take; `nil` for any.
-    ///   - prohibited: The types that the path must not take.
-    ///   - options: The socket whose path it is. While the interface that they name does not exist, the path is
+    ///   - required: The only type that the path can use; `nil` for any.
+    ///   - prohibited: The types that the path must not use.
+    ///   - options: The socket whose path is found. While the options' interface does not exist, the path is
     ///     unsatisfied.
     ///   - metering: Decides which interfaces are expensive or constrained.
     /// - Returns: The query.
@@ -356,20 +361,20 @@ extension NetworkQuery<NetworkPath> {
 }
 
 extension NetworkQuery<NetworkIdentity?> {
-    /// What identifies the network of the default path, whenever it changes; `nil` while nothing is known: in
-    /// recordings and simulated networks, on tunnels, and before the first packet to a gateway.
+    /// The identity of the default path's network, whenever it changes; `nil` while nothing is known: in recordings
+    /// and simulated networks, on tunnels, and before the first packet to a gateway.
     ///
-    /// A gateway counts once the kernel knows its hardware address. The kernel notifies of that and of each change, so
-    /// that a move to another network is delivered although its addresses are the same. Nothing is polled, unless the
+    /// A gateway counts once the kernel knows its hardware address. The kernel notifies of that and of each change,
+    /// so a move to another network is delivered even if the IP addresses are the same. Nothing is polled, unless the
     /// kernel refuses these notifications. The first such observation makes the monitor read notifications of
-    /// neighbours, which are frequent in large networks, for as long as it runs.
+    /// neighbours, which are frequent in large networks, for as long as the monitor runs.
     ///
-    /// It locates the user: see ``NetworkIdentity``. Traces and debug descriptions do not contain it.
+    /// The identity locates the user: see ``NetworkIdentity``. Traces and debug descriptions do not contain it.
     ///
     /// - Parameters:
-    ///   - required: The only type that the path can take; `nil` for any.
-    ///   - prohibited: The types that the path must not take.
-    ///   - options: The socket whose path it is.
+    ///   - required: The only type that the path can use; `nil` for any.
+    ///   - prohibited: The types that the path must not use.
+    ///   - options: The socket whose path is found.
     /// - Returns: The query.
     public static func identity(
         requiring required: NetworkInterface.InterfaceType? = nil,
@@ -383,7 +388,7 @@ extension NetworkQuery<NetworkIdentity?> {
 }
 
 extension NetworkQuery<NetworkPath> {
-    /// The default path of a socket, and on request what identifies its network.
+    /// The default path of a socket, and the identity of its network if requested.
     package static func path(
         options: ReachabilityOptions,
         metering: NetworkMetering,
