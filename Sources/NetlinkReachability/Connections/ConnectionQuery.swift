@@ -2,9 +2,9 @@
 
 internal import RoutingModel
 
-/// Evaluates a connection: whether its packets can leave, and whether a new connection would take another path.
+/// Evaluates a connection: whether its packets can leave, and whether a new connection would use another path.
 ///
-/// About an MPTCP connection there are these two for each subflow.
+/// For an MPTCP connection, both are evaluated for each subflow.
 final class ConnectionQuery: Query {
     private let connection: NetworkConnection
 
@@ -18,8 +18,9 @@ final class ConnectionQuery: Query {
 
     func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
 
-    /// The packet of a new connection to the same peer, as if it could take each of several nexthops: an equal one is
-    /// no better path.
+    /// The packet of a new connection to the same peer.
+    ///
+    /// It counts as using each of several nexthops, because another equal nexthop is not a better path.
     private var newPacket: Packet {
         var options = connection.options
         options.sourcePort = nil
@@ -29,12 +30,12 @@ final class ConnectionQuery: Query {
         return packet
     }
 
-    /// The connection's own packet, with the traffic class that connect(2) used, or without one.
+    /// The connection's own packet, with or without the traffic class that connect(2) used.
     private func ownPacket(withTrafficClass hasClass: Bool) -> Packet {
         var options = connection.options
         if !hasClass { options.typeOfService = 0 }
-        // A UDP socket that was connected while the host had no address selects one for each packet. No query has an
-        // address that is none of the host's.
+        // A UDP socket that was connected while the host had no address selects a source address for each packet. A
+        // query must not name a source address that does not belong to this host.
         let local = connection.local.isUnspecified || connection.isTransparent ? nil : connection.local
         var packet = Packet(
             .address(connection.remote), from: local, options, .reason, boundTo: connection.interfaceIndex)
@@ -50,7 +51,7 @@ final class ConnectionQuery: Query {
                     try ConnectionQuery(connection: subflow).value(&known)
                 })
         }
-        // All are asked about together.
+        // Asked before any answer is read, so that the queries go to the kernel together.
         let own = known.attempt { (known) throws(Interruption) in
             try known.evaluation(of: ownPacket(withTrafficClass: !losesTrafficClass))
         }
@@ -63,7 +64,7 @@ final class ConnectionQuery: Query {
         guard let own, let new, let connected else { throw .missing }
         let present = try known.value(of: own)
         var details = present.details
-        // The kernel looks for the other end by ARP (`ip_route_output_key_hash_rcu`).
+        // Without a route, the kernel looks for the other end by ARP (`ip_route_output_key_hash_rcu`).
         if present.kind == .noRouteOutOfInterface, connection.remote.family == .v4 {
             details.reason = ReachabilityReason(
                 .noRouteOutOfInterface, details.reason.name,
@@ -97,10 +98,10 @@ final class ConnectionQuery: Query {
         return ConnectionStatus(details)
     }
 
-    /// What is known of answers while the interface that has the local address cannot receive.
+    /// Whether answers arrive while the interface with the local address cannot receive.
     ///
-    /// The kernel takes answers to its addresses on any interface, unless its reverse path filter or a rule drops them.
-    /// Those of a conversation that it knows it does not look at again until a route changes.
+    /// The kernel accepts answers to its addresses on any interface, unless its reverse path filter or a rule drops
+    /// them. For a known conversation, the kernel checks this again only after a route changes.
     private func returnPath(
         _ blocked: Evaluation,
         _ exit: String,
@@ -108,7 +109,7 @@ final class ConnectionQuery: Query {
     ) throws(Interruption) -> ReachabilityReason {
         var names: [String] = []
         var queries: [RouteQuery] = []
-        // Packets of a port are those of its master.
+        // Packets of a port are received by its master.
         for link in try known.host.links.get()
         where link.flags.contains(.up) && link.hasCarrier && !link.flags.contains(.loopback) && !link.isVRF
             && (link.master == nil || link.isVRFPort)
@@ -131,11 +132,11 @@ final class ConnectionQuery: Query {
         return ReachabilityReason(.unknownReturnPath, exit, other: blocked.reason.description + words)
     }
 
-    /// Whether answers to a new connection can arrive: an interface with its address can receive, and is the one that
-    /// the socket is bound to.
+    /// Whether answers to a new connection can arrive: an interface with the source address can receive, and for a
+    /// bound socket it is the interface that the socket is bound to.
     ///
-    /// The kernel can select an address of another interface for a bound socket that has none on its own; the network
-    /// sends the answers there.
+    /// If that interface has no address, the kernel can select an address of another interface, and the network sends
+    /// the answers to the other one.
     private func receivesAnswers(_ new: Evaluation, _ known: inout Known) throws(Interruption) -> Bool {
         guard let source = new.sourceAddress?.withoutZone else { return true }
         let bound = new.query?.outputInterface ?? 0
@@ -146,7 +147,8 @@ final class ConnectionQuery: Query {
             guard let facts = try known.interfaces.facts(aboutInterface: index, .flags),
                 ReachabilityRules.blocker(facts.traits) == nil
             else { continue }
-            // Addresses of the host itself stand on its loopback, on a dummy, or on the VRF of the interface.
+            // The host's own addresses are on its loopback interface, on a dummy interface, or on the VRF of the
+            // interface.
             if bound == 0 || index == bound || facts.link.flags.contains(.loopback)
                 || facts.link.kind == "dummy"
             {
@@ -158,16 +160,18 @@ final class ConnectionQuery: Query {
         return !isOwned
     }
 
-    /// Whether the kernel routes the socket's packets without its traffic class, although connect(2) used it.
+    /// Whether the kernel routes later packets without the traffic class that connect(2) used.
     ///
-    /// A TCP socket over IPv6 has the route of connect(2) until that changes, and then one without the class
-    /// (`inet6_csk_route_socket`).
+    /// A TCP socket over IPv6 keeps the route of connect(2) until routes change. The kernel then looks up a route
+    /// without the traffic class (`inet6_csk_route_socket`).
     private var losesTrafficClass: Bool {
         connection.transport == .tcp && connection.remote.family == .v6
             && connection.options.typeOfService != 0
     }
 
-    /// The loopback interface, if it is down: packets of this host to itself pass through it, but for those of a VRF.
+    /// The loopback interface, if it is down.
+    ///
+    /// Packets of this host to itself use it, except in a VRF.
     private func blockedLoopback(
         _ known: inout Known,
         boundTo interface: UInt32
@@ -181,10 +185,10 @@ final class ConnectionQuery: Query {
         return Evaluation(Judgement([], blocker), facts)
     }
 
-    /// Whether this host also takes packets to the remote IPv4 address of a bound socket.
+    /// Whether the remote IPv4 address of a bound socket is also delivered to this host.
     ///
-    /// Packets still leave through the interface, and the kernel drops those that come from an own address
-    /// (`fib_validate_source`), unless the setting `accept_local` of the interface is on. IPv6 has no such check.
+    /// Packets still leave through the interface, but the kernel drops answers that come from one of its own
+    /// addresses (`fib_validate_source`), unless `accept_local` of the interface is on. IPv6 has no such check.
     private func isRemoteLocal(_ known: inout Known) throws(Interruption) -> Bool {
         guard let index = connection.interfaceIndex, index != 0, connection.remote.family == .v4 else {
             return false
@@ -193,9 +197,10 @@ final class ConnectionQuery: Query {
         return try known.isDelivered(RouteQuery(destination: connection.remote, outputInterface: domain ?? 0))
     }
 
-    /// The first interface that has the local address, if none of those that have it can receive.
+    /// The first interface that has the local address, if no interface with that address can receive.
     ///
-    /// The addresses of the host are listed only if the interface that the local table names cannot, or it names none.
+    /// The addresses of the host are listed only if the interface in the local table cannot receive, or if the table
+    /// names none.
     private func blockedOwner(
         _ known: inout Known,
         _ present: Evaluation
@@ -219,7 +224,7 @@ final class ConnectionQuery: Query {
 }
 
 extension ConnectionStatus {
-    /// The status of an MPTCP connection: that of the subflow that fares best, the first of several.
+    /// The status of an MPTCP connection: that of its best subflow, and of the first if several are equal.
     fileprivate init(ofSubflows subflows: [ConnectionStatus]) {
         guard var details = subflows.min(by: { $0.misfortune < $1.misfortune })?.details.value else {
             preconditionFailure("an MPTCP connection has subflows")
@@ -231,7 +236,7 @@ extension ConnectionStatus {
         self.init(details)
     }
 
-    /// How badly a subflow fares: the one with the lowest number decides.
+    /// How bad the status of a subflow is: the lowest number decides.
     private var misfortune: Int {
         switch state {
         case .viable, .local:
@@ -243,7 +248,7 @@ extension ConnectionStatus {
 }
 
 extension Evaluation {
-    /// What becomes of a connection whose packets have this evaluation, as far as that alone decides.
+    /// The status of a connection whose packets have this evaluation, before the other checks.
     fileprivate var details: ConnectionStatus.Details {
         ConnectionStatus.Details(
             state: state,
@@ -256,7 +261,7 @@ extension Evaluation {
     private var state: ConnectionStatus.State {
         if flags.contains(.isLocalAddress) { return .local }
         if rank == 2 { return .viable }
-        // A socket that is bound to an interface which is gone sends nothing any more.
+        // A socket that is bound to an interface that was removed cannot send any more.
         return [.notOwnAddress, .noInterface, .interfaceGone].contains(kind) ? .lost : .waiting
     }
 
@@ -269,18 +274,18 @@ extension Evaluation {
         )
     }
 
-    /// Whether a new connection would have the interface and the source address of one that can send.
+    /// Whether a new connection would have the same interface and source address as a connection that can send.
     fileprivate func takesSamePath(as present: Evaluation, from local: IPAddress) -> Bool {
         let nexthops = answer?.nexthops ?? []
         guard nexthops.contains(where: { $0.interfaceIndex == present.nexthop?.interfaceIndex }) else {
             return false
         }
-        // Each of several nexthops has a source address, and the answer has one of them.
+        // Each of several nexthops has its own source address, and the answer contains only one of them.
         return nexthops.count > 1 || sourceAddress == nil || local.isUnspecified
             || sourceAddress?.withoutZone == local.withoutZone
     }
 
-    /// Whether the flags have a cost that those of the present path lack.
+    /// Whether the flags have a cost that the present path does not have.
     fileprivate func isWorse(than present: Evaluation) -> Bool {
         let costs: ReachabilityFlags = [.transientConnection, .isWWAN, .connectionRequired]
         return !flags.intersection(costs).isSubset(of: present.flags)
@@ -288,13 +293,13 @@ extension Evaluation {
 }
 
 extension NetworkQuery<ConnectionStatus> {
-    /// What becomes of a connection, which need not exist any more.
+    /// The status of a connection, which need not exist any more.
     ///
-    /// There is no name to wait for.
+    /// The query never waits for a name.
     ///
     /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
     ///
-    /// - Parameter connection: The connection; end the observation when its socket is closed.
+    /// - Parameter connection: The connection. End the observation when its socket is closed.
     /// - Returns: The query.
     public static func status(of connection: NetworkConnection) -> Self {
         Self(ConnectionQuery(connection: connection))

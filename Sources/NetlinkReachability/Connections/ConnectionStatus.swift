@@ -2,36 +2,36 @@
 
 internal import RoutingModel
 
-/// What becomes of a connection's packets at one moment, as this host's routes and addresses decide it.
+/// The status of a connection at one moment, as this host's routes and addresses decide it.
 ///
 /// It cannot know whether the other end still has the connection, nor what a firewall drops.
 ///
 /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
 public struct ConnectionStatus: Hashable, Sendable {
-    /// What becomes of the packets.
+    /// What happens to the packets.
     public enum State: String, Hashable, Sendable, CaseIterable, Codable {
         /// The packets leave: keep the connection.
         ///
-        /// With the reason ``ReachabilityReason/Code/unknownReturnPath`` they leave through another interface than that
-        /// of the local address, which cannot receive: whether answers arrive depends on the network. With
-        /// ``ReachabilityReason/Code/answerDropped`` this host would drop them after the next change of a route.
+        /// With the reason ``ReachabilityReason/Code/unknownReturnPath``, they leave through another interface than
+        /// that of the local address, which cannot receive: whether answers arrive depends on the network. With
+        /// ``ReachabilityReason/Code/answerDropped``, this host would drop answers after the next change of a route.
         case viable
-        /// The packets do not leave now, or no answer arrives: the loopback interface is down, or the remote address of
-        /// a bound socket is also an address of this host.
+        /// The packets do not leave now, or answers do not arrive: the loopback interface is down, or the remote
+        /// address of a bound socket is also an address of this host.
         ///
-        /// The local address is still there: TCP repeats the packets, and the connection continues when they leave
-        /// again. Reconnect if that takes longer than the program can wait.
+        /// The local address still exists: TCP retransmits, and the connection continues when packets leave again.
+        /// Reconnect if that takes longer than the program can wait.
         case waiting
-        /// The local address or the interface of the socket is gone, so no answer arrives: reconnect. TCP itself would
-        /// give up after a quarter of an hour (the sysctl `net.ipv4.tcp_retries2`).
+        /// The local address or the interface of the socket was removed, so answers do not arrive: reconnect. TCP
+        /// itself would give up after a quarter of an hour (the sysctl `net.ipv4.tcp_retries2`).
         case lost
-        /// The other end is this host, whose loopback interface is up: keep the connection.
+        /// The other end is this host, and the loopback interface is up: keep the connection.
         case local
     }
 
     /// The path that a new connection to the same remote address would take.
     public struct Path: Hashable, Sendable, Codable {
-        /// The interface; `nil` if it went away meanwhile.
+        /// The interface; `nil` if it was removed meanwhile.
         public let interface: NetworkInterface?
         /// The gateway; `nil` if there is none.
         public let gateway: IPAddress?
@@ -45,39 +45,39 @@ public struct ConnectionStatus: Hashable, Sendable {
         var reason: ReachabilityReason
         let interface: NetworkInterface?
         let gateway: IPAddress?
-        /// Most connections have none, which takes no memory of a path.
+        /// Boxed, because most connections have no better path.
         var betterPath: Box<Path>?
         var subflows: [ConnectionStatus] = []
     }
 
-    /// On the heap: a monitor keeps three copies of the status of each connection.
+    /// Boxed, because a monitor keeps three copies of the status of each connection.
     let details: Box<Details>
 
     init(_ details: Details) {
         self.details = Box(details)
     }
 
-    /// What becomes of the packets.
+    /// What happens to the packets.
     public var state: State { details.value.state }
-    /// Why.
+    /// Why the connection has this state.
     public var reason: ReachabilityReason { details.value.reason }
-    /// The interface that the packets leave through, or would; `nil` if there is none.
+    /// The interface through which the packets leave, or would leave; `nil` if there is none.
     public var interface: NetworkInterface? { details.value.interface }
     /// The gateway that the packets are sent to; `nil` if there is none.
     public var gateway: IPAddress? { details.value.gateway }
-    /// The path that a new connection would take, if it is another one; `nil` if there is no better path.
+    /// The path that a new connection would use, if that is better; `nil` if there is no better path.
     ///
-    /// For a viable connection: a new one would have another interface or source address, the flags of its path are at
-    /// least as good, and the path of this connection is not selected any more. An equal path beside it (ECMP) is not
-    /// better. A socket that was bound to an address which the kernel does not select has a better path all the time.
+    /// For a viable connection: a new connection would have another interface or source address, its flags are at
+    /// least as good, and the kernel does not select the path of this connection any more. An equal path (ECMP) is
+    /// not better. A socket that was bound to an address which the kernel would not select always has a better path.
     ///
     /// For a connection that waits or is lost: a new connection can send now.
     public var betterPath: Path? { details.value.betterPath?.value }
     /// The status of each subflow of an MPTCP connection, in the order of ``NetworkConnection/subflows``; empty for
     /// other connections.
     ///
-    /// The connection is viable or local if one of them is, waits if none is and at least one waits, and is lost if all
-    /// are. Its other properties are those of the subflow that decides.
+    /// The connection is viable or local if one subflow is. It waits if no subflow is viable or local and at least
+    /// one waits. It is lost if all are. Its other properties are those of the subflow that decides.
     public var subflows: [ConnectionStatus] { details.value.subflows }
 
     /// Whether the packets leave: the state is ``State/viable`` or ``State/local``.
@@ -87,19 +87,19 @@ public struct ConnectionStatus: Hashable, Sendable {
 }
 
 extension ConnectionStatus: Codable {
-    /// Decodes an object with the names of the properties.
+    /// Decodes an object whose keys are the names of the properties.
     public init(from decoder: any Decoder) throws {
         details = try Box(from: decoder)
     }
 
-    /// Encodes an object with the names of the properties.
+    /// Encodes an object whose keys are the names of the properties.
     public func encode(to encoder: any Encoder) throws {
         try details.encode(to: encoder)
     }
 }
 
 extension ConnectionStatus: CustomStringConvertible {
-    /// One line: the state, the reason, and the better path, if there is one.
+    /// One line: the state, the reason, and the better path if there is one.
     public var description: String {
         "\(state): \(reason)\(betterPath.map { "; better path: \($0)" } ?? "")"
     }

@@ -11,9 +11,9 @@ internal import RoutingModel
 /// if status.state == .lost { reconnect() }
 /// ```
 ///
-/// It is a value: the socket can be closed, and the descriptor is not kept.
+/// It is a value: it does not keep the descriptor, and the socket can be closed.
 ///
-/// Apple's counterpart is the established `NWConnection`, which has its own socket.
+/// Apple's counterpart is an established `NWConnection`, which owns its socket.
 public struct NetworkConnection: Hashable, Sendable {
     /// The protocol of a connection.
     public enum TransportProtocol: String, Hashable, Sendable, CaseIterable, Codable {
@@ -23,37 +23,42 @@ public struct NetworkConnection: Hashable, Sendable {
         case udp
     }
 
-    /// The address of this end; an IPv4-mapped address is an IPv4 address here.
+    /// The local address.
+    ///
+    /// An IPv4-mapped address is converted to IPv4.
     public let local: IPAddress
-    /// The port of this end, in host byte order.
+    /// The local port, in host byte order.
     public let localPort: UInt16
     /// The protocol.
     public let transport: TransportProtocol
     private let typeOfService: UInt8
-    /// The address of the other end; an IPv4-mapped address is an IPv4 address here.
+    /// The remote address.
+    ///
+    /// An IPv4-mapped address is converted to IPv4.
     public let remote: IPAddress
-    /// The port of the other end, in host byte order.
+    /// The remote port, in host byte order.
     public let remotePort: UInt16
-    // The options in less memory than they take: a program can watch a hundred thousand connections.
+    // The options in compact form: a program can observe a hundred thousand connections.
     private let mark: UInt32
     private let user: UInt32?
-    /// The index of the interface that the socket is bound to, 0 for none; `nil` where ``options`` and the zones of the
+    /// The index of the interface that the socket is bound to, 0 for none; `nil` if ``options`` and the zones of the
     /// addresses name the interface.
     ///
-    /// A socket is bound to an index: it stays bound when the interface is renamed, and is lost when the interface is
-    /// deleted, also if another one gets the name. The kernel's counterpart is SO_BINDTOIFINDEX.
+    /// A socket is bound to an index. It stays bound when the interface is renamed. It is lost when the interface is
+    /// deleted, even if another interface gets the name. The kernel's counterpart is SO_BINDTOIFINDEX.
     public let interfaceIndex: UInt32?
 
     private let interface: InterfaceReference?
-    /// Whether the socket can have an address that is none of the host's, as that of a proxy has (IP_TRANSPARENT,
-    /// IPV6_TRANSPARENT).
+    /// Whether the socket can have an address that does not belong to this host, as a proxy's socket can
+    /// (IP_TRANSPARENT, IPV6_TRANSPARENT).
     ///
-    /// Such a connection is not lost for its address. It has no better path: a new connection has the same address.
+    /// Such a connection is not lost because of its address. It has no better path, because a new connection has the
+    /// same address.
     public var isTransparent = false
 
     /// The socket: its interface, mark, user and type of service.
     ///
-    /// The protocol and the ports are those of the connection. There is no name to resolve.
+    /// The protocol and the ports are those of the connection. No name has to be resolved.
     public var options: ReachabilityOptions {
         var options = ReachabilityOptions()
         options.interface = interface
@@ -68,24 +73,25 @@ public struct NetworkConnection: Hashable, Sendable {
 
     /// The subflows of an MPTCP connection, which are TCP connections; empty for other connections.
     ///
-    /// They decide what becomes of the connection: see ``ConnectionStatus/subflows``. Its own ends are those of its
-    /// first subflow, which can be gone while the connection goes on over others. Subflows come and go: the value has
-    /// those of one moment.
+    /// The subflows decide the state of the connection: see ``ConnectionStatus/subflows``. The connection's own
+    /// addresses and ports are those of its first subflow. That subflow can end while the connection continues over
+    /// others. The property has the subflows of one moment.
     package(set) public var subflows: [NetworkConnection] = []
 
-    /// Describes a connection by its ends.
+    /// Describes a connection by its addresses and ports.
     ///
     /// - Parameters:
     ///   - transport: The protocol.
-    ///   - local: The address of this end; 0.0.0.0 or :: of a UDP socket that was connected while the host had none.
-    ///   - localPort: The port of this end, in host byte order.
-    ///   - remote: The address of the other end.
-    ///   - remotePort: The port of the other end, in host byte order.
+    ///   - local: The local address; 0.0.0.0 or :: for a UDP socket that was connected while the host had no
+    ///     address.
+    ///   - localPort: The local port, in host byte order.
+    ///   - remote: The remote address.
+    ///   - remotePort: The remote port, in host byte order.
     ///   - options: The socket: its interface, mark, user and type of service.
-    ///   - interfaceIndex: The index of the interface that the socket is bound to, 0 for none. `nil` for that of the
-    ///     options or of a zone, which means the interface that has the name at each evaluation.
+    ///   - interfaceIndex: The index of the interface that the socket is bound to, 0 for none; `nil` to use the
+    ///     interface of the options or of a zone, whose name is looked up with each evaluation.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidAddress` if one address is IPv4
-    ///   and the other IPv6, or if the remote one is 0.0.0.0 or ::.
+    ///   and the other IPv6, or if the remote address is 0.0.0.0 or ::.
     public init(
         transport: TransportProtocol,
         local: IPAddress,
@@ -112,19 +118,19 @@ public struct NetworkConnection: Hashable, Sendable {
         typeOfService = options.typeOfService
     }
 
-    /// Reads a connected socket: its ends, protocol, interface, mark, type of service and user.
+    /// Reads a connected socket: its addresses, ports, protocol, interface, mark, type of service and user.
     ///
-    /// A TCP socket is connected from the end of its handshake on, a UDP socket after connect(2).
+    /// A TCP socket is connected once its handshake is complete, a UDP socket after connect(2).
     ///
-    /// An MPTCP socket has ``subflows`` from Linux 5.16 on, which have its options, and the interfaces that the path
-    /// manager has bound them to. An older kernel shows the ends of the first subflow alone. A socket that has fallen
-    /// back to TCP is a TCP socket.
+    /// An MPTCP socket has ``subflows`` from Linux 5.16 on. They have the options of the socket, and the interfaces
+    /// that the path manager has bound them to. On older kernels, only the addresses of the first subflow are known.
+    /// A socket that has fallen back to TCP is a TCP socket.
     ///
-    /// - Parameter fileDescriptor: The socket; it is neither changed nor kept.
+    /// - Parameter fileDescriptor: The socket, which is neither changed nor kept.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unsupportedFamily` for a socket that is
-    ///   neither IPv4 nor IPv6, or neither TCP nor UDP; `ReachabilityError.Code.systemFailure` with ENOTCONN for one
-    ///   that is not connected, or whose last subflow has ended, with EBADF or ENOTSOCK for a descriptor that is not a
-    ///   socket.
+    ///   neither IPv4 nor IPv6, or neither TCP nor UDP; `ReachabilityError.Code.systemFailure` with ENOTCONN for a
+    ///   socket that is not connected, or whose last subflow has ended; with EBADF or ENOTSOCK for a descriptor that
+    ///   is not a socket.
     public init(fileDescriptor: Int32) throws(ReachabilityError) {
         let socket = SocketReader(descriptor: fileDescriptor)
         let local = try socket.end("getsockname", getsockname)
@@ -148,7 +154,7 @@ public struct NetworkConnection: Hashable, Sendable {
         )
         isTransparent = try socket.isTransparent(local.address.family == .v4 || local.isMapped ? .v4 : .v6)
         guard let ends = try socket.subflows() else { return }
-        // One that begins or ends can have no address.
+        // A subflow that begins or ends can have no address, and is skipped.
         subflows = ends.compactMap { ends in
             try? NetworkConnection(
                 transport: .tcp,
@@ -167,10 +173,11 @@ public struct NetworkConnection: Hashable, Sendable {
 extension NetworkConnection {
     /// The interface that a subflow is bound to, 0 for none; `nil` if sock_diag does not have the subflow.
     ///
-    /// The path manager binds a subflow to the interface of its endpoint, which the descriptor does not show.
+    /// The path manager binds a subflow to the interface of its endpoint. The descriptor does not show that
+    /// interface.
     private static func boundInterface(ofSubflow ends: SocketReader.Ends) -> UInt32? {
         let (local, remote) = (ends.local, ends.remote)
-        // An IPv6 socket can have IPv4 ends, which are mapped.
+        // An IPv6 socket can have IPv4 addresses, which are IPv4-mapped.
         let family: IPAddress.Family = local.isMapped ? .v6 : local.address.family
         var found: UInt32?
         try? ConnectedSocket.list(family, ipProtocol: UInt16(IPPROTO_TCP), localPort: local.port) { socket in
@@ -186,12 +193,12 @@ extension NetworkConnection {
 }
 
 extension NetworkConnection: CustomStringConvertible {
-    /// The protocol and the two ends, such as `tcp 192.0.2.2:40000 -> 198.51.100.1:443`.
+    /// The protocol, addresses and ports, such as `tcp 192.0.2.2:40000 -> 198.51.100.1:443`.
     public var description: String {
         "\(transport) \(Self.end(local, localPort)) -> \(Self.end(remote, remotePort))"
     }
 
-    /// One end of a connection, such as `192.0.2.2:40000` or `[2001:db8::2]:40000`.
+    /// An address and port, such as `192.0.2.2:40000` or `[2001:db8::2]:40000`.
     package static func end(_ address: IPAddress, _ port: UInt16) -> String {
         address.family == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"
     }
@@ -199,7 +206,7 @@ extension NetworkConnection: CustomStringConvertible {
 
 // MARK: - Sockets
 
-/// Reads what a socket says of itself.
+/// Reads the properties of a socket.
 private struct SocketReader {
     typealias End = (address: IPAddress, port: UInt16, isMapped: Bool)
     typealias Ends = (local: End, remote: End)
@@ -228,14 +235,14 @@ private struct SocketReader {
         return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
     }
 
-    /// The ends of each subflow of an MPTCP socket, at most 64; `nil` for other sockets, for one that has fallen back
-    /// to TCP, and before Linux 5.16.
+    /// The addresses and ports of each subflow of an MPTCP socket, at most 64; `nil` for other sockets, for a socket
+    /// that has fallen back to TCP, and before Linux 5.16.
     func subflows() throws(ReachabilityError) -> [Ends]? {
         guard try option(SOL_SOCKET, SO_PROTOCOL) == Int32(ConnectedSocket.mptcp) else { return nil }
         // SOL_MPTCP and MPTCP_SUBFLOW_ADDRS of `linux/mptcp.h`.
         let (level, name): (Int32, Int32) = (284, 3)
-        // A `mptcp_subflow_data`, which has its size, the number of subflows and the sizes of an element in the kernel
-        // and here, and the elements: the addresses of both ends.
+        // A `mptcp_subflow_data`: its size, the number of subflows, and the sizes of an element in the kernel and
+        // here. Then the elements: the addresses of both ends.
         let (headerSize, addressSize) = (16, MemoryLayout<sockaddr_storage>.size)
         let header = [UInt32(headerSize), 0, 0, UInt32(2 * addressSize)]
         var buffer = header.withUnsafeBytes(Array.init) + [UInt8](repeating: 0, count: 64 * 2 * addressSize)
@@ -276,7 +283,7 @@ private struct SocketReader {
         )
     }
 
-    /// The index of the interface that the socket is bound to, which can be gone; 0 for none.
+    /// The index of the interface that the socket is bound to, which can have been removed; 0 for none.
     func interfaceIndex() throws(ReachabilityError) -> UInt32 {
         var index: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -287,7 +294,9 @@ private struct SocketReader {
         return try indexOfNamedInterface()
     }
 
-    /// The same on older kernels, which show the name alone; an index that no interface has if it is gone.
+    /// The same on older kernels, which show only the name.
+    ///
+    /// If the interface was removed, an index that no interface has.
     private func indexOfNamedInterface() throws(ReachabilityError) -> UInt32 {
         var name = [CChar](repeating: 0, count: Int(IFNAMSIZ))
         var length = socklen_t(name.count)
