@@ -2,24 +2,25 @@
 
 internal import RoutingModel
 
-/// What shows whether anything has answered, and when that was read.
+/// The kernel's record of answers on this host, and when it was read.
 struct AnswerReading: Sendable {
     let record: AnswerRecord
     let time: MonitorInstant
     let timeAsleep: Duration
 }
 
-/// What an observation of evidence remembers of earlier moments.
+/// What an observation of evidence stores between evaluations.
 ///
-/// Times are milliseconds of the monitor's clock, which stops while the machine sleeps, as the kernel's ages do.
+/// Times are milliseconds of the monitor's clock. That clock and the kernel's ages both stop while the machine
+/// sleeps.
 struct EvidenceMemory: Sendable {
-    /// The way of packets out of this host.
+    /// The next hop of packets: an interface, and a gateway unless the remote is on the link.
     struct NextHop: Hashable, Sendable {
         let interface: UInt32
         /// The gateway; `nil` for a remote on the link.
         let gateway: IPAddress?
 
-        /// Its neighbour; `nil` without a gateway.
+        /// The gateway's entry in the neighbour table; `nil` without a gateway.
         var neighbour: Neighbour.Key? {
             gateway.map { Neighbour.Key(interfaceIndex: interface, address: $0) }
         }
@@ -32,44 +33,44 @@ struct EvidenceMemory: Sendable {
         let time: Int
     }
 
-    /// What is known at one moment of the connections that take a next hop.
+    /// The state of the connections over one next hop at one moment.
     struct Moment: Sendable {
         var time: Int
         var sockets: [ConnectedSocket] = []
-        /// The sockets that were closed since the moment before.
+        /// The sockets that were closed since the previous moment.
         var closed: [Closed] = []
         /// The gateway; `nil` if it is not known.
         var gateway: NeighbourReply?
     }
 
-    /// How long an answer counts, and tries of a socket that has vanished.
+    /// How long an answer counts, and how long tries of a closed socket count.
     static let memory = 60_000
-    /// How long a remote counts as one that answers.
+    /// How long a remote that answered once counts as a remote that answers.
     static let remoteMemory = 600_000
-    /// The most remotes, and vanished sockets with tries, that are remembered.
+    /// The most remotes, and the most closed sockets with tries, that are stored.
     static let limit = 16_384
 
-    /// Whether this is not the first moment.
+    /// Whether there was an earlier moment.
     private(set) var isContinued = false
-    /// When the last moment was.
+    /// The time of the last moment.
     private(set) var time = 0
-    /// Before that, a closed connection does not have the evidence read again.
+    /// Until this time, a closed connection does not cause the evidence to be read again.
     var nextReading = 0
-    /// How long the machine had slept by then.
+    /// How long the machine had slept at the last moment.
     private(set) var timeAsleep = Duration.zero
     private var nextHops: [NextHop: NextHopMemory] = [:]
     private var probes = SeenProbes()
-    /// The next hops of connections, which count until the network changes; `nil` for one that has none.
+    /// The next hops of connections, valid until the network changes; `nil` for a connection without a next hop.
     var routes: [RouteQuery: NextHop?] = [:]
 
-    /// Judges the connections of each next hop, and remembers what the next moment needs.
+    /// Judges the connections of each next hop, and stores what the next evaluation needs.
     ///
     /// - Parameters:
-    ///   - moments: The next hops of the path, with what is known of each.
-    ///   - time: The present.
+    ///   - moments: The next hops of the path, with the state of the connections over each.
+    ///   - time: The present time.
     ///   - timeAsleep: How long the machine has slept.
-    /// - Returns: The evidence of the next hop that fails, unless another one has answered since; else that of the last
-    ///   answer.
+    /// - Returns: The evidence about a next hop that fails, unless another next hop has answered since; otherwise
+    ///   the evidence about the next hop with the latest answer.
     mutating func judge(_ moments: [NextHop: Moment], at time: Int, timeAsleep: Duration) -> NetworkEvidence {
         if timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold, isContinued {
             (nextHops, probes) = ([:], SeenProbes())
@@ -88,24 +89,26 @@ struct EvidenceMemory: Sendable {
         } ?? NetworkEvidence()
     }
 
-    /// The memory for a network that has changed.
+    /// The stored state for use after the network has changed.
     var withoutRoutes: EvidenceMemory {
         var memory = self
         memory.routes = [:]
         return memory
     }
 
-    /// Whether something waits for an answer: the next moment is due sooner.
+    /// Whether a connection waits for an answer.
+    ///
+    /// The next reading is due sooner then.
     var isWaiting: Bool { nextHops.values.contains { $0.isWaiting } }
 
-    /// The milliseconds until the tries so far can be a silence; `nil` for no such tries.
+    /// The milliseconds until the present tries are old enough for a silence; `nil` without such tries.
     var timeUntilSilence: Int? { nextHops.values.compactMap(\.timeUntilSilence).min() }
 }
 
 extension NetworkEvidence {
     private var ageOrNever: Duration { age ?? .seconds(Int64.max / 2) }
 
-    /// Whether this evidence counts rather than that of another next hop of the same path.
+    /// Whether this evidence is preferred to that about another next hop of the same path.
     fileprivate func isDecisive(beside other: NetworkEvidence) -> Bool {
         switch (isSilent, other.isSilent) {
         case (true, false): other.verdict == .none || other.ageOrNever >= ageOrNever
@@ -115,9 +118,11 @@ extension NetworkEvidence {
     }
 }
 
-/// The probes of keepalive and of the window that were seen: the kernel counts them, and does not say when.
+/// The keepalive and window probes that were seen.
+///
+/// The kernel counts probes, but does not show when it sent them.
 struct SeenProbes: Sendable {
-    /// When each probe of a socket was first seen, by its cookie.
+    /// When each probe of a socket was first seen, by the socket's cookie.
     private var times: [UInt64: [Int]] = [:]
     private var isContinued = false
     private var now = 0
@@ -133,11 +138,13 @@ struct SeenProbes: Sendable {
         (times, now, self.isContinued) = (next, time, isContinued)
     }
 
-    /// The ages of the probes of a socket, the newest first; of a first moment, an estimate.
+    /// The ages of a socket's probes, the newest first.
+    ///
+    /// At the first moment, they are estimated.
     ///
     /// - Parameters:
     ///   - socket: The socket.
-    ///   - progress: What the kernel counts of it.
+    ///   - progress: The kernel's counters of the socket.
     ///   - answer: The age of the last answer on its path.
     /// - Returns: The ages in milliseconds.
     func ages(of socket: ConnectedSocket, _ progress: TCPProgress, lastAnswer answer: Int?) -> [Int] {
@@ -147,7 +154,7 @@ struct SeenProbes: Sendable {
 
     private func estimate(_ socket: ConnectedSocket, _ progress: TCPProgress, _ answer: Int?) -> [Int] {
         guard socket.timer.kind == .window else {
-            // The interval of keepalive is not shown.
+            // The kernel does not show the keepalive interval.
             guard let answer, let own = socket.lastAnswer, answer >= own - 1_000 else { return [] }
             return (1..<max(1, progress.probes)).map { $0 * 1_000 }
         }
@@ -163,22 +170,22 @@ struct SeenProbes: Sendable {
 }
 
 extension ConnectedSocket {
-    /// The age of the last answer; `nil` if nothing has answered, or that is not known.
+    /// The age of the last answer; `nil` if there is none, or if it is not known.
     package var lastAnswer: Int? {
-        // The timer of TIME_WAIT begins with the last segment.
+        // The timer of TIME_WAIT starts with the last segment.
         if state == .timeWait {
             return timer.kind == .timeWait ? max(0, EvidenceMemory.memory - timer.expires) : nil
         }
-        // The ages of SYN_SENT are the time since the machine has started.
+        // For SYN_SENT, the ages are the time since the machine started.
         guard state != .synSent, state != .closed, let progress else { return nil }
         return progress.lastAnswer
     }
 
-    /// Whether it is a connection that something has answered, and that has a socket.
+    /// Whether the connection still has a socket and was answered at least once.
     fileprivate var isConnection: Bool { progress != nil && lastAnswer != nil }
 
-    /// Whether the packets of the socket fail inside of this host: its own firewall, or an address or a route that is
-    /// gone.
+    /// Whether the socket's packets fail inside of this host: because of its own firewall, or a removed address or
+    /// route.
     var isStuck: Bool {
         guard let progress else { return false }
         return switch timer.kind {
@@ -192,27 +199,27 @@ extension ConnectedSocket {
         }
     }
 
-    /// The number of probes without an answer; `nil` if none is open.
+    /// The number of unanswered probes; `nil` if no probe is unanswered.
     var openProbes: Int? {
         guard state != .timeWait, state != .closed, let progress, progress.probes > 0,
             progress.totalRetransmits >= progress.retransmits
         else { return nil }
         return switch timer.kind {
         case .keepalive: progress.probes
-        // With a window, it is this host that could not send.
+        // If the window is open, this host itself could not send.
         case .window where (progress.sendWindow ?? 0) == 0: progress.probes
         default: nil
         }
     }
 
-    /// The ages of the transmissions of the oldest data without an acknowledgement, or of the SYN, the newest first.
+    /// The ages of all transmissions of the oldest unacknowledged data, or of the SYN, the newest first.
     var openTransmissions: [Int] {
         guard state != .timeWait, state != .closed, timer.kind == .retransmission, let progress,
             progress.unacknowledged > 0, progress.totalRetransmits >= progress.retransmits
         else { return [] }
         let last = max(0, progress.timeout - timer.expires)
         guard progress.retransmits > 0 else { return [state == .synSent ? last : progress.lastDataSent] }
-        // The timeout was doubled for each of the last ones.
+        // The timeout was doubled after each of the last transmissions.
         let backoff = min(progress.backoff, 20)
         let base = progress.timeout >> backoff
         var ages = [last]
@@ -224,29 +231,29 @@ extension ConnectedSocket {
 }
 
 extension TCPProgress {
-    /// The age of the last segment from the peer that counts as an answer.
+    /// The age of the peer's last segment that counts as an answer.
     var lastAnswer: Int { min(lastAcknowledgement, lastDataReceived) }
 }
 
 extension ConnectedSocket {
-    /// How many tries of the socket have no answer, as `netflags sockets` shows them.
+    /// The number of unanswered tries of the socket, which `netflags sockets` shows.
     package var triesWithoutAnswer: Int {
         openProbes ?? openTransmissions.filter { $0 >= grace }.count
     }
 
-    /// A younger try can still be answered.
+    /// The age below which a try can still be answered.
     var grace: Int { max(300, 2 * (progress?.roundTrip ?? 0)) }
 }
 
 // MARK: - One next hop
 
-/// What is remembered of the connections that take one next hop.
+/// What is stored about the connections over one next hop.
 struct NextHopMemory: Sendable {
-    /// Tries of a socket to a remote that have no answer.
+    /// The unanswered tries of a socket.
     private struct Open: Sendable {
         let remote: IPAddress
         let times: [Int]
-        /// Whether they are to begin a connection.
+        /// Whether the tries are to open a connection.
         let isNew: Bool
     }
 
@@ -256,7 +263,7 @@ struct NextHopMemory: Sendable {
         let isOfOneRemote: Bool
     }
 
-    /// Tries by their remotes.
+    /// Tries by remote address.
     private struct Tries {
         private(set) var times: [IPAddress: [Int]] = [:]
 
@@ -269,20 +276,22 @@ struct NextHopMemory: Sendable {
         var newest: Int? { times.values.lazy.flatMap(\.self).max() }
     }
 
-    /// Since when packets take this next hop: what happened before does not count.
+    /// When packets began to use this next hop.
+    ///
+    /// Earlier events do not count.
     private let since: Int
-    /// When something last answered.
+    /// The time of the last answer.
     private var answered: Int?
-    /// When each remote last answered.
+    /// The time of each remote's last answer.
     private var remotes: [IPAddress: Int] = [:]
-    /// The open tries by the cookie of their socket, also of those that have vanished.
+    /// The unanswered tries by socket cookie, including closed sockets.
     private var open: [UInt64: Open] = [:]
     private var silence: Silence?
-    /// When something was last asked in vain.
+    /// The time of the newest unanswered try.
     private var asked: Int?
-    /// Since when the gateway is silent; `nil` if it is not.
+    /// Since when the gateway is silent; `nil` if it is not silent.
     private var gatewaySilence: Int?
-    /// Whether something waits for an answer.
+    /// Whether a connection or the gateway owes an answer.
     private(set) var isWaiting = false
     /// See ``EvidenceMemory/timeUntilSilence``.
     private(set) var timeUntilSilence: Int?
@@ -291,7 +300,7 @@ struct NextHopMemory: Sendable {
         self.since = since
     }
 
-    /// Judges what is known at a moment.
+    /// Judges the state of one moment.
     mutating func judge(_ moment: EvidenceMemory.Moment, _ probes: SeenProbes) -> NetworkEvidence {
         let now = moment.time
         noteAnswers(moment)
@@ -323,7 +332,7 @@ struct NextHopMemory: Sendable {
         for tries in takeVanished(present, now) { add(tries) }
         updateSilence(known, now)
         updateGateway(moment.gateway, now)
-        // One that was not answered at all: the next one begins soon.
+        // A connection was closed without any answer. The program may soon try the next one.
         if moment.closed.contains(where: { ($0.socket.progress?.segmentsReceived ?? 1) == 0 }) {
             isWaiting = true
         }
@@ -334,7 +343,7 @@ struct NextHopMemory: Sendable {
         return evidence
     }
 
-    /// Notes what has answered, and when.
+    /// Records the times of answers.
     private mutating func noteAnswers(_ moment: EvidenceMemory.Moment) {
         let now = moment.time
         func note(_ time: Int, _ remote: IPAddress) {
@@ -351,7 +360,7 @@ struct NextHopMemory: Sendable {
         for closed in moment.closed {
             guard let progress = closed.socket.progress, progress.segmentsReceived ?? 0 > 0 else { continue }
             note(closed.time, closed.socket.flow.remote)
-            // Of a socket that was never connected, the ages are the time since the machine has started.
+            // For a socket that was never connected, the ages are the time since the machine started.
             if progress.lastAnswer < EvidenceMemory.remoteMemory {
                 noteAnswer(closed.time - progress.lastAnswer)
             }
@@ -363,7 +372,7 @@ struct NextHopMemory: Sendable {
         }
     }
 
-    /// When the tries of a socket without an answer were made, and whether it waits for one at all.
+    /// The times of a socket's unanswered tries, and whether the socket waits for an answer.
     private func openTries(
         of socket: ConnectedSocket,
         _ probes: SeenProbes,
@@ -379,13 +388,14 @@ struct NextHopMemory: Sendable {
             }
         let isOpen =
             socket.state == .synSent || progress.retransmits > 0 || progress.probes > 0 || socket.isStuck
-        // What was tried before the last answer, of the path or of the socket, is answered or was lost by chance.
+        // Tries from before the last answer of the path or of the socket were answered, or their packets were lost by
+        // chance.
         let limit = [age, socket.lastAnswer].compactMap(\.self).min() ?? .max / 2
         let times = ages.filter { $0 < limit + 50 && $0 >= socket.grace }.map { now - $0 }
         return (times.filter { $0 >= since }, isOpen)
     }
 
-    /// The tries of sockets that have vanished, which count for a while.
+    /// The tries of sockets that no longer exist, which count for a while.
     private mutating func takeVanished(_ present: Set<UInt64>, _ now: Int) -> [Open] {
         var vanished: [UInt64: Open] = [:]
         for (cookie, tries) in open where !present.contains(cookie) {
@@ -419,18 +429,18 @@ struct NextHopMemory: Sendable {
     private mutating func updateGateway(_ gateway: NeighbourReply?, _ now: Int) {
         switch gateway?.state {
         case .failed: gatewaySilence = gatewaySilence ?? now
-        // The count begins at 3.
+        // For this state, the kernel's count begins at 3.
         case .incomplete where gateway?.probes ?? 0 >= 5: gatewaySilence = gatewaySilence ?? now
         case .probe where gateway?.probes ?? 0 >= 2: gatewaySilence = gatewaySilence ?? now
         case .incomplete, .probe: break
-        // The kernel forgets one that has not answered.
+        // The kernel removes the entry of a neighbour that has not answered.
         case nil: if let begun = gatewaySilence, answered ?? .min > begun { gatewaySilence = nil }
         default: gatewaySilence = nil
         }
         if gatewaySilence != nil { isWaiting = true }
     }
 
-    /// The first verdict that fits.
+    /// Sets the first verdict that applies.
     private func decide(
         _ evidence: inout NetworkEvidence,
         _ moment: EvidenceMemory.Moment,
@@ -472,7 +482,7 @@ struct NextHopMemory: Sendable {
 }
 
 extension NetworkEvidence {
-    /// Describes tries, by their remotes.
+    /// Sets the counts and ages of tries.
     fileprivate mutating func describe(_ times: [IPAddress: [Int]], _ now: Int) {
         tries = times.values.reduce(0) { $0 + $1.count }
         remotes = times.count
@@ -482,7 +492,9 @@ extension NetworkEvidence {
 }
 
 extension NeighbourReply {
-    /// The requests without an answer; the kernel sends three before it gives up, by default.
+    /// The number of unanswered requests.
+    ///
+    /// By default, the kernel sends three before it gives up.
     fileprivate var requests: Int {
         switch state {
         case .incomplete: max(0, probes - 3)

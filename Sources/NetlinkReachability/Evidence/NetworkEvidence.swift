@@ -2,65 +2,67 @@
 
 public import RoutingModel
 
-/// Whether anything has answered on a path, as this host knows without sending.
+/// Whether hosts have answered on a path, as far as this host knows without sending packets.
 ///
-/// The TCP connections of this host are answered or repeat packets, and its gateway is confirmed or silent; the kernel
-/// shows both to everyone. Flags, paths and statuses do not depend on it.
+/// The evidence comes from the kernel, which shows it to every process: whether this host's TCP connections are
+/// answered or retransmit, and whether its gateway is confirmed or silent. Flags, paths and statuses do not depend on
+/// it.
 ///
-/// What it cannot know: whether an idle path is cut, or one on which this host only receives; which hop is silent
-/// beyond the gateway; an outage below 3 s; a dead gateway before the kernel's timers end, after 31 to 63 s; a repair
-/// before the next try; UDP, QUIC and DNS; several dead remotes of one site from a dead path, hence the counts; other
-/// network namespaces; the outer packets of a tunnel. A portal that answers by itself looks well, and so does a process
-/// that is stopped.
+/// What it cannot know: whether an idle path, or a path on which this host only receives, is cut; which hop beyond
+/// the gateway is silent; an outage shorter than 3 s; a dead gateway before the kernel's timers end, after 31 to 63
+/// s; a repair before the next try; UDP, QUIC and DNS; the difference between several dead remotes of one site and a
+/// dead path, which is why it has counts; other network namespaces; the outer packets of a tunnel. A captive portal
+/// that answers in place of the remote looks healthy, and so does a stopped process.
 public struct NetworkEvidence: Hashable, Sendable {
-    /// What the evidence says.
+    /// The conclusion from the evidence.
     public enum Verdict: String, Hashable, Sendable, CaseIterable {
-        /// Something has answered within 60 s.
+        /// A host has answered within the last 60 s.
         case answered
-        /// At least five tries to at least two remotes that answered before have no answer, the oldest for at least 3
-        /// s; with one remote for at least 8 s.
+        /// At least five tries to at least two remotes that answered before are unanswered, the oldest for at least 3
+        /// s. With only one remote, the oldest for at least 8 s.
         case silent
         /// The gateway does not answer the requests for its address.
         case gatewaySilent
-        /// Packets do not leave this host, as with a firewall of its own.
+        /// Packets do not leave this host, for example because of its own firewall.
         case notLeaving
-        /// New connections have no answer, and nothing else has answered for at least 3 s.
+        /// New connections are unanswered, and there was no other answer for at least 3 s.
         case newConnectionsUnanswered
-        /// Nothing has answered lately, and too little was asked.
+        /// There was no answer lately, and there were too few tries for a conclusion.
         case none
     }
 
     /// Whether the gateway answers.
     public enum Gateway: String, Hashable, Sendable, CaseIterable {
-        /// It has been confirmed since the silence began, or within the last 60 s if there is none.
+        /// The gateway was confirmed since the silence began; without a silence, within the last 60 s.
         case answers
-        /// It does not answer the requests for its address.
+        /// The gateway does not answer the requests for its hardware address.
         case silent
-        /// It is not known, or there is no gateway.
+        /// The state of the gateway is not known, or there is no gateway.
         case unknown
     }
 
-    /// What the evidence says.
+    /// The conclusion from the evidence.
     public package(set) var verdict = Verdict.none
-    /// The age of the oldest try without an answer if the verdict is ``Verdict/silent`` or
-    /// ``Verdict/newConnectionsUnanswered``, else that of the last answer; `nil` if nothing has answered.
+    /// The age of the oldest unanswered try if the verdict is ``Verdict/silent`` or
+    /// ``Verdict/newConnectionsUnanswered``, else the age of the last answer; `nil` without any answer.
     public package(set) var age: Duration?
-    /// The age of the last answer; `nil` if nothing has answered.
+    /// The age of the last answer; `nil` without any answer.
     public package(set) var lastAnswer: Duration?
-    /// The TCP connections on the path.
+    /// The number of TCP connections on the path.
     public package(set) var connections = 0
-    /// Those of them with a try that has no answer yet.
+    /// The number of these connections that have an unanswered try.
     public package(set) var waitingConnections = 0
-    /// The remotes that the tries without an answer went to.
+    /// The number of remotes with unanswered tries.
     public package(set) var remotes = 0
-    /// The tries without an answer, which are transmissions of TCP; requests for the address of the gateway if the
-    /// verdict is ``Verdict/gatewaySilent``.
-    public package(set) var tries = 0
-    /// The age of the last try without an answer; `nil` if there is none.
+    /// The number of unanswered tries, which are transmissions of TCP segments.
     ///
-    /// After a repair, connections sleep for up to two minutes before the next try.
+    /// If the verdict is ``Verdict/gatewaySilent``, the number of requests for the gateway's hardware address.
+    public package(set) var tries = 0
+    /// The age of the last unanswered try; `nil` if there is none.
+    ///
+    /// After a repair, up to two minutes can pass before a connection's next try.
     public package(set) var lastTry: Duration?
-    /// The only remote that the tries went to; `nil` if there are several, or none.
+    /// The remote of all unanswered tries; `nil` if there are several remotes, or none.
     public package(set) var onlyRemote: IPAddress?
     /// Whether the gateway answers.
     public package(set) var gateway = Gateway.unknown
@@ -69,7 +71,7 @@ public struct NetworkEvidence: Hashable, Sendable {
 
     package init() {}
 
-    /// Whether it says that nothing answers: it is neither ``Verdict/answered`` nor ``Verdict/none``.
+    /// Whether the verdict is that answers are missing: neither ``Verdict/answered`` nor ``Verdict/none``.
     public var isSilent: Bool { verdict != .answered && verdict != .none }
 }
 
@@ -97,7 +99,7 @@ extension NetworkEvidence: CustomStringConvertible {
         return "\(Self.count(tries, tries == 1 ? "try" : "tries", plural: "")) to \(remotes)"
     }
 
-    /// Said only where the connections sleep.
+    /// The age of the last try, if it is at least 10 s.
     private var later: String {
         guard let lastTry, lastTry >= .seconds(10) else { return "" }
         return ", the last \(Self.words(lastTry)) ago"
