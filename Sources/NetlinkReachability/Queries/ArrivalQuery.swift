@@ -3,7 +3,7 @@
 internal import Glibc
 internal import RoutingModel
 
-/// The query for what becomes of a packet that arrives.
+/// The query for what this host does with an arriving packet.
 final class ArrivalQuery: Query {
     private let interface: InterfaceReference
     private let source: IPAddress
@@ -42,19 +42,20 @@ final class ArrivalQuery: Query {
 }
 
 extension NetworkQuery<PacketArrival> {
-    /// What becomes of a packet that arrives on an interface: whether this host takes it, forwards it, or drops it, and
-    /// why.
+    /// What this host does with a packet that arrives on an interface: whether it is delivered, forwarded or dropped,
+    /// and why.
     ///
     /// - Parameters:
-    ///   - interface: The interface; a port of a bridge stands for the bridge.
-    ///   - source: The sender of the packet.
-    ///   - destination: Where the packet goes: an address of this host, or another one.
-    ///   - options: The mark that the packet has on arrival, its protocol, ports and type of service. The source port
-    ///     is the sender's. The other options do not matter.
-    /// - Returns: The query. Its value is an error where the outcome is not known, such as for a group of IPv6.
+    ///   - interface: The interface. For a port of a bridge, the bridge is used.
+    ///   - source: The source address of the packet.
+    ///   - destination: The destination address of the packet: an address of this host, or another address.
+    ///   - options: The packet's mark on arrival, protocol, ports and type of service. The source port is the
+    ///     sender's. Other options have no effect.
+    /// - Returns: The query. Its value is an error if the outcome is not known, such as for an IPv6 multicast
+    ///   group.
     ///
-    /// With the sysctl `log_martians` the kernel logs a line for each evaluation about a source that it refuses: do not
-    /// poll.
+    /// With the sysctl `log_martians`, the kernel logs a line for each evaluation about a source address that it
+    /// refuses. Do not poll then.
     public static func arriving(
         on interface: InterfaceReference,
         from source: IPAddress,

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// The query for what shows whether anything answers on the path to a target.
+/// The query for evidence of answers on the path to a target.
 final class EvidenceQuery: Query {
     private let subject: FlagsQuery
 
@@ -33,11 +33,14 @@ final class EvidenceQuery: Query {
 
 /// How often evidence is read, in milliseconds.
 enum EvidenceTiming {
-    /// While nothing waits for an answer.
+    /// The period while no connection waits for an answer.
     static let quiet = 4_000
-    /// While something does; also the shortest pause before a closed connection has the evidence read again.
+    /// The period while a connection waits.
+    ///
+    /// Also the shortest pause before a closed connection causes a reading.
     static let waiting = 1_000
-    /// From so many connections on, a millisecond for each: a dump takes a microsecond for each.
+    /// With at least this number of connections, the period is 1 ms for each, because a dump takes about 1 µs for
+    /// each.
     static let manyConnections = 10_000
 
     static func pause(isWaiting: Bool, connections: Int) -> Int {
@@ -47,12 +50,12 @@ enum EvidenceTiming {
 }
 
 extension Known {
-    /// The ways on which packets to a target leave this host.
+    /// The next hops of packets to a target.
     fileprivate mutating func nextHops(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
     ) throws(Interruption) -> Set<EvidenceMemory.NextHop> {
-        // Several candidates are shown by a full evaluation alone.
+        // Only a full evaluation shows several candidates.
         let evaluation = try evaluation(of: target, options, target.address == nil ? .full : .reason)
         var nextHops: Set<EvidenceMemory.NextHop> = []
         for one in [evaluation] + evaluation.all where one.rank > 0 {
@@ -65,7 +68,7 @@ extension Known {
         return nextHops
     }
 
-    /// Judges what is known of the connections that take some next hops, beside what was remembered.
+    /// Judges the connections over some next hops, together with what earlier evaluations stored.
     fileprivate mutating func evidence(
         _ nextHops: Set<EvidenceMemory.NextHop>,
         _ reading: AnswerReading,
@@ -114,11 +117,11 @@ extension Known {
         }
         memory.nextReading = time + pause(isWaiting: true)
         var next = pause(isWaiting: memory.isWaiting)
-        // Sooner, where the tries of now are old enough sooner.
+        // Read sooner if the present tries become old enough for a silence before that.
         if let left = memory.timeUntilSilence, next == EvidenceTiming.waiting {
             next = min(next, max(left, 100))
         }
-        // In ticks of 10 ms.
+        // The lifetime is in ticks of 10 ms.
         note(lifetime: Int32(clamping: next / 10))
         remember(memory)
         return evidence
@@ -126,14 +129,14 @@ extension Known {
 }
 
 extension ConnectedSocket.Flow {
-    /// Whether the remote is another host, and the local address is still one of this host.
+    /// Whether the remote is another host, and the local address still belongs to this host.
     fileprivate func isRemote(from own: Set<IPAddress>) -> Bool {
         !remote.isUnspecified && !remote.isLoopback && !own.contains(remote) && own.contains(local)
     }
 }
 
 extension RouteQuery {
-    /// The query for the way of a socket's packets.
+    /// Creates the query for the route of a socket's packets.
     fileprivate init(ofPacketsIn flow: ConnectedSocket.Flow) {
         self.init(
             destination: flow.remote, outputInterface: flow.boundInterface, source: flow.local,
@@ -148,7 +151,7 @@ extension EvidenceMemory.NextHop {
         self.init(interface: nexthop.interfaceIndex, gateway: nexthop.gateway?.withoutZone)
     }
 
-    /// The next hop that an answer gives to a packet; `nil` if it does not leave.
+    /// The next hop in an answer; `nil` if the packet does not leave.
     fileprivate init?(_ result: RoutingResult) {
         guard case .success(.taken(let match)) = result, match.type == .unicast,
             let nexthop = match.nexthop, nexthop.interfaceIndex != 0
@@ -158,16 +161,17 @@ extension EvidenceMemory.NextHop {
 }
 
 extension NetworkQuery<NetworkEvidence> {
-    /// Whether anything answers on the path to a target, whenever the verdict changes.
+    /// Whether hosts answer on the path to a target, delivered whenever the verdict changes.
     ///
-    /// Nothing is sent. While it is observed, the TCP connections and the neighbours are read every 4 s, every 1 s
-    /// while something waits for an answer, and at once when a connection ends or the gateway changes its state; with
-    /// more than 10,000 connections less often. An observation remembers what has answered: asked once, only what the
-    /// kernel shows at that moment counts. Flags, paths and statuses do not depend on it.
+    /// No packet is sent. While the query is observed, the TCP connections and the neighbours are read every 4 s;
+    /// every 1 s while a connection waits for an answer; and at once when a connection ends or the gateway changes
+    /// its state. With more than 10,000 connections, they are read less often. An observation stores earlier answers.
+    /// A query that is asked once uses only what the kernel shows at that moment. Flags, paths and statuses do not
+    /// depend on evidence.
     ///
     /// - Parameters:
     ///   - target: The target; by default the default path.
-    ///   - options: The socket whose path it is.
+    ///   - options: The socket whose path is evaluated.
     /// - Returns: The query.
     public static func evidence(
         of target: ReachabilityTarget = .defaultPath,
