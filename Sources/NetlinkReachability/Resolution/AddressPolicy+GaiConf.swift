@@ -6,11 +6,12 @@ internal import SystemSupport
 extension AddressPolicy {
     /// Reads the text of a gai.conf file as the GNU C library reads it.
     ///
-    /// - The lines `label PREFIX VALUE`, `precedence PREFIX VALUE` and `scopev4 PREFIX VALUE` each replace the whole
-    ///   standard table of their kind. The longest prefix counts, and of equally long ones the first.
-    /// - Where no line has the prefix `::/0`, there is one with the label 1, the precedence 40 or the scope 14.
-    /// - A length that is missing is that of the whole address, and a value that is missing is 0.
-    /// - A line that cannot be read has no effect, and a note in ``notes``.
+    /// - The lines `label PREFIX VALUE`, `precedence PREFIX VALUE` and `scopev4 PREFIX VALUE` each replace the
+    ///   whole standard table of their kind. The longest matching prefix applies; of equally long ones, the first.
+    /// - If no line has the prefix `::/0`, an entry is added for it with the label 1, the precedence 40 or the
+    ///   scope 14.
+    /// - A missing length means the whole address, and a missing value means 0.
+    /// - A line that cannot be parsed has no effect. ``notes`` says why.
     ///
     /// - Parameter text: The content of the file.
     public init(gaiConf text: String) {
@@ -38,7 +39,7 @@ extension AddressPolicy {
         let text: String
     }
 
-    /// Takes what stands before a comment or a byte of zero.
+    /// Parses a line up to a comment or a zero byte.
     private mutating func take(
         _ line: Substring.UTF8View,
         _ tables: inout [Keyword: [Entry]]
@@ -70,12 +71,12 @@ extension AddressPolicy {
         guard let value = number(value), value <= UInt(Int32.max) else {
             throw Malformed(text: "\"\(value)\" is not a number from 0 to \(Int32.max)")
         }
-        // A prefix of a whole family of IPv4 matches everything, and the table holds IPv4 addresses alone.
+        // An IPv4 prefix of length 0 matches everything, because the table has only IPv4 addresses.
         let length = Int(given) + offset
         return Entry(bits: bits, length: isIPv4 && length == 96 ? 0 : length, value: Int(value))
     }
 
-    /// The bits of an address, and how many bits stand before those that its prefix length counts.
+    /// The bits of an address, and the number of bits before those that its prefix length counts.
     private static func bits(_ text: String, isIPv4: Bool) throws(Malformed) -> (UInt128, offset: Int) {
         if let address = IPAddress(text), address.zone == nil {
             if address.family == .v6, !isIPv4 || address.isIPv4Mapped { return (address.bits, 0) }
@@ -84,7 +85,7 @@ extension AddressPolicy {
         throw Malformed(text: "\"\(text)\" is not an \(isIPv4 ? "IPv4 or IPv4-mapped" : "IPv6") address")
     }
 
-    /// Reads a number with strtoul(3), as getaddrinfo does: a sign is allowed, and no digits are 0.
+    /// Parses a number with strtoul(3), as getaddrinfo does: a sign is allowed, and an empty number is 0.
     private static func number(_ text: String) -> UInt? {
         text.withCString { start in
             var end: UnsafeMutablePointer<CChar>?
@@ -93,11 +94,11 @@ extension AddressPolicy {
         }
     }
 
-    /// The entries with the longest prefixes first, and one that matches every address.
+    /// Sorts entries by descending prefix length, and adds an entry that matches every address if there is none.
     private static func table(_ entries: [Entry], default value: Int) -> [Entry] {
         let rest = Entry(bits: 0, length: 0, value: value)
         let all = entries.contains { $0.length == 0 } ? entries : entries + [rest]
-        // Equally long prefixes stay in their order: the sort is stable.
+        // The sort is stable, so equally long prefixes keep their order.
         return all.sorted { $0.length > $1.length }
     }
 }
@@ -110,10 +111,10 @@ extension UInt8 {
 // MARK: - The system's file
 
 extension AddressPolicy {
-    /// Returns the policy of a host.
+    /// Returns the address policy of a host.
     package typealias Source = @Sendable () -> AddressPolicy
 
-    /// The policy of `/etc/gai.conf`, which is read as often as getaddrinfo reads it: once, and after `reload yes`
+    /// The policy of `/etc/gai.conf`, which is read as often as getaddrinfo reads it: once; with `reload yes`, again
     /// whenever its modification time has changed.
     static let system: Source = {
         kept.withLock { kept in
@@ -121,14 +122,14 @@ extension AddressPolicy {
                 return file.policy
             }
             var file = GaiConfFile.read()
-            // A file that is gone can come back.
+            // A file that was removed can be created again.
             if let last = kept, file.time == nil { file.policy.isReloaded = last.policy.isReloaded }
             kept = file
             return file.policy
         }
     }
 
-    /// The policy of the file now, with the notes on its lines.
+    /// The policy of the present file, with notes on its lines.
     package static var current: AddressPolicy { GaiConfFile.read().policy }
 
     private static let kept = Locked<GaiConfFile?>(nil)
@@ -137,11 +138,13 @@ extension AddressPolicy {
 /// `/etc/gai.conf` at one moment.
 private struct GaiConfFile {
     private static let path = "/etc/gai.conf"
-    /// More than any such file has.
+    /// The most bytes that are read.
+    ///
+    /// Real files are smaller.
     private static let limit = 1 << 20
 
     var policy = AddressPolicy.standard
-    /// When it was modified, in nanoseconds; `nil` where there is none.
+    /// The modification time, in nanoseconds; `nil` if the file does not exist.
     var time: Int?
 
     static var modificationTime: Int? {

@@ -4,22 +4,24 @@ internal import Dispatch
 package import RoutingModel
 internal import SystemSupport
 
-/// The result of resolving a name; a failure is one of the resolver, and says nothing about the name.
+/// The result of resolving a name.
+///
+/// A failure concerns the resolver and says nothing about the name.
 package typealias ResolvedName = Result<ReachabilityTarget.Resolution, ReachabilityError>
 
 /// A name to resolve.
 package struct NameQuery: Hashable, Sendable, CustomStringConvertible {
     package let name: String
-    /// The families of the addresses.
+    /// The wanted address families.
     package let families: ReachabilityOptions.Families
-    /// The longest time.
+    /// The time limit.
     package let timeout: Duration
 
     package init(_ name: String, families: ReachabilityOptions.Families, timeout: Duration) {
         (self.name, self.families, self.timeout) = (name, families, timeout)
     }
 
-    /// As the options of a query describe it.
+    /// Creates a query with the families and the time limit of some options.
     package init(_ name: String, _ options: ReachabilityOptions) {
         self.init(name, families: options.families, timeout: options.resolution.timeout)
     }
@@ -31,17 +33,17 @@ package struct NameQuery: Hashable, Sendable, CustomStringConvertible {
 package protocol HostResolver: Sendable {
     /// Resolves a name while the calling thread waits.
     ///
-    /// - Returns: The resolution; a name that fails to resolve is one too.
-    /// - Throws: An error if the resolver cannot run. It is not a result about the name.
+    /// - Returns: The resolution. A name that cannot be resolved is also a resolution.
+    /// - Throws: An error if the resolver cannot run. It says nothing about the name.
     func resolve(_ query: NameQuery) throws(ReachabilityError) -> ReachabilityTarget.Resolution
 
     /// Begins to resolve a name for a monitor or a task, and returns at once.
     ///
     /// - Parameters:
     ///   - query: The name.
-    ///   - work: Counts the resolution as in flight; a resolver that hangs on purpose subtracts it meanwhile.
-    ///   - completion: Called once with the result, on any thread, when the time is over at the latest.
-    /// - Returns: Cancels the resolution: the completion is not called, unless that has begun.
+    ///   - work: Counts the resolution as in flight. A resolver that hangs on purpose is not counted meanwhile.
+    ///   - completion: Called once with the result, on any thread, at the end of the time limit at the latest.
+    /// - Returns: A closure that cancels the resolution: the completion is not called, unless its call has begun.
     func begin(
         _ query: NameQuery,
         countedBy work: InFlightCounter?,
@@ -50,7 +52,7 @@ package protocol HostResolver: Sendable {
 }
 
 extension HostResolver {
-    /// Begins to resolve the name, and waits for the result.
+    /// Begins to resolve a name, and waits for the result.
     package func resolve(_ query: NameQuery) throws(ReachabilityError) -> ReachabilityTarget.Resolution {
         let result = Locked<ResolvedName>(.success(.timedOut))
         let done = DispatchSemaphore(value: 0)
@@ -62,11 +64,11 @@ extension HostResolver {
         return try result.withLock { $0 }.get()
     }
 
-    /// Resolves names side by side while the calling thread waits.
+    /// Resolves names concurrently while the calling thread waits.
     ///
     /// - Returns: The results, in the order of the names.
     package func resolve(_ names: [NameQuery]) -> [ResolvedName] {
-        // One name takes no other thread where the resolver needs none.
+        // A single name may need no other thread.
         if names.count == 1 {
             return names.map { name in Result { () throws(ReachabilityError) in try resolve(name) } }
         }
@@ -91,7 +93,7 @@ extension HostResolver {
         let cancel = begin(name, countedBy: nil) {
             continuation.yield($0)
         }
-        // It ends without a result if the task is cancelled.
+        // The sequence ends without a result if the task is cancelled.
         for await result in results { return result }
         cancel()
         throw CancellationError()
@@ -103,20 +105,20 @@ extension ReachabilityTarget {
     public enum Resolution: Hashable, Sendable {
         /// The addresses in the resolver's order, at least one.
         case addresses([IPAddress])
-        /// The name does not exist, or has no address of the families asked for.
+        /// The name does not exist, or has no address of the wanted families.
         case notFound
         /// A temporary failure: a server failed or could not be reached.
         case failed(String)
-        /// The timeout came first.
+        /// The name was not resolved within the time limit.
         case timedOut
     }
 }
 
 extension ReachabilityTarget.Resolution {
-    /// Where sockets go that connect to the addresses of the name; none if it has no addresses.
+    /// The addresses that sockets connect to for this name; empty if the name has no addresses.
     ///
-    /// Hosts files and filters of name servers map names to 0.0.0.0 or `::`. connect(2) takes these as the loopback
-    /// address. Only a caller who writes the zero address means the default path.
+    /// Hosts files and filtering name servers map names to 0.0.0.0 or `::`. connect(2) treats these as loopback
+    /// addresses. They mean the default path only if the caller writes them as an address.
     package var destinations: [IPAddress] {
         guard case .addresses(let addresses) = self else { return [] }
         return addresses.map { address in
@@ -125,7 +127,7 @@ extension ReachabilityTarget.Resolution {
         }
     }
 
-    /// Why a name has no addresses; `nil` where it has some.
+    /// Why a name has no addresses; `nil` if it has addresses.
     package func failure(of name: String) -> ReachabilityReason? {
         switch self {
         case .addresses: nil

@@ -2,9 +2,9 @@
 
 internal import SystemSupport
 
-/// Counts work of a monitor outside its thread: handlers to call, names to resolve, iterations to continue.
+/// Counts a monitor's work outside of its thread: handlers to call, names to resolve, iterations to continue.
 ///
-/// Only a simulated network counts, to know when a step of a test has finished.
+/// Used only for simulated networks, to find out when a step of a test has finished.
 package final class InFlightCounter: Sendable {
     private struct State {
         var count = 0
@@ -24,27 +24,27 @@ package final class InFlightCounter: Sendable {
         }
     }
 
-    /// Counts work that has ended, or that waits for the test.
+    /// Counts work that has ended, or that now waits for the test.
     package func end() {
         state.withLock { $0.count -= 1 }
     }
 
-    /// Counts an iteration that has begun, and not yet waited for an element.
+    /// Counts an iteration that has begun and has not waited for an element yet.
     func loopBegan() {
         state.withLock { $0.newLoops += 1 }
     }
 
-    /// Counts an iteration that waits for the first time, or has ended before.
+    /// Counts an iteration that waits for the first time, or that ends without having waited.
     func iterationDidWait() {
         state.withLock { $0.newLoops -= 1 }
     }
 
-    /// The number of iterations that have begun, and not yet waited for an element.
+    /// The number of iterations that have begun and have not waited for an element yet.
     package var newLoopCount: Int {
         state.withLock { $0.newLoops }
     }
 
-    /// How often work has begun; `nil` while any is in flight.
+    /// How often work has begun; `nil` while work is in flight.
     package var begunWhenQuiet: UInt64? {
         state.withLock { $0.count == 0 ? $0.begun : nil }
     }

@@ -6,41 +6,43 @@ internal import RoutingModel
 internal import Synchronization
 internal import SystemSupport
 
-/// Runs the blocking calls of a resolver on a bounded number of threads; further calls wait in order.
+/// Runs the blocking calls of a resolver on a limited number of threads.
 ///
-/// A call cannot be interrupted. A call that takes too long is abandoned: its result is dropped, and it occupies its
-/// thread until it returns. The bound keeps a resolver that hangs from exhausting the process.
+/// Further calls wait in order.
+///
+/// A call cannot be interrupted. A call that exceeds its time limit is abandoned: its result is dropped, and it
+/// occupies its thread until it returns. The limit prevents a resolver that hangs from exhausting the process.
 final class LookupThreads: Sendable {
-    /// A call that blocks, with the time that is left for it.
+    /// A blocking call, with the time that is left for it.
     typealias Call =
         @Sendable (_ timeLeft: Duration) throws(ReachabilityError) -> ReachabilityTarget.Resolution
 
-    /// How many calls run at the same time, abandoned ones included.
+    /// The most calls that run at the same time, including abandoned ones.
     static let limit = 64
 
-    /// On which requests fail whose time is over.
+    /// The queue on which requests time out.
     private static let timers = DispatchQueue(label: "netlink-resolve.timers")
 
-    /// Whether there was a timer before.
+    /// Whether a timer was created before.
     private static let hasTimers = Atomic(false)
 
     private let state = Locked(State())
 
-    /// How many calls run, abandoned ones included.
+    /// The number of running calls, including abandoned ones.
     var runningCount: Int { state.withLock { $0.running } }
 
-    /// How many requests wait for a call to end.
+    /// The number of requests that wait for a thread.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Makes a call while this thread waits.
     ///
-    /// It has no timer: Dispatch ends the process if it finds no descriptor for one.
+    /// It uses no timer, because Dispatch aborts the process if it has no descriptor for a timer.
     ///
     /// - Parameters:
-    ///   - timeout: The longest time, which includes that of waiting for other calls to end.
+    ///   - timeout: The time limit, including the time that the request waits for a thread.
     ///   - call: The call.
-    /// - Returns: The result; ``ReachabilityTarget.Resolution/timedOut`` if the call takes longer.
-    /// - Throws: An error of the call, or one of a process without a thread for it.
+    /// - Returns: The result; ``ReachabilityTarget.Resolution/timedOut`` if the time limit ends first.
+    /// - Throws: The error of the call, or an error if the process cannot start a thread.
     func run(within timeout: Duration, _ call: @escaping Call) throws(ReachabilityError)
         -> ReachabilityTarget.Resolution
     {
@@ -61,10 +63,10 @@ final class LookupThreads: Sendable {
     /// Begins a call, and returns at once.
     ///
     /// - Parameters:
-    ///   - timeout: The longest time, which includes that of waiting for other calls to end.
+    ///   - timeout: The time limit, including the time that the request waits for a thread.
     ///   - call: The call.
     ///   - completion: Called once with the result, on any thread.
-    /// - Returns: Cancels the request: the completion is not called, unless that has begun.
+    /// - Returns: A closure that cancels the request: the completion is not called, unless its call has begun.
     func begin(
         within timeout: Duration,
         _ call: @escaping Call,
@@ -78,7 +80,8 @@ final class LookupThreads: Sendable {
         }
         let request = Request(call, timeout, completion)
         submit(request)
-        // After it waits or has a thread: a timer that fires earlier would take it for one that had a thread.
+        // Set only now: a timer that fires before the request waits or has a thread would take it for a request that
+        // had one.
         request.setTimer { [weak self, weak request] in
             if let self, let request { expire(request) }
         }
@@ -88,13 +91,13 @@ final class LookupThreads: Sendable {
         }
     }
 
-    /// Checks before the first timer that Dispatch finds what it needs: it ends the process without a descriptor, and
-    /// waits for ever without memory for a thread.
+    /// Checks before the first timer that Dispatch can run: without a descriptor it aborts the process, and without
+    /// memory for a thread it waits for ever.
     private static func checkTimers() throws(ReachabilityError) {
         guard !hasTimers.load(ordering: .acquiring) else { return }
         do {
             try FreeResources.checkDescriptors(FreeResources.dispatchDescriptors)
-            // One is that of the call.
+            // The additional thread makes the call.
             try FreeResources.checkThreads(FreeResources.dispatchThreads + 1)
         } catch {
             throw ReachabilityError(.resolverFailure, operation: "resolve a name", number: error.number)
@@ -102,7 +105,7 @@ final class LookupThreads: Sendable {
         hasTimers.store(true, ordering: .releasing)
     }
 
-    /// Starts a thread for a request, or has it wait for one.
+    /// Starts a thread for a request, or enqueues the request.
     private func submit(_ request: Request) {
         let mustWait = state.withLock { state in
             if state.running == Self.limit {
@@ -115,7 +118,7 @@ final class LookupThreads: Sendable {
         if !mustWait { start(request) }
     }
 
-    /// Starts a thread that makes the call of a request, and then those of requests that wait.
+    /// Starts a thread that makes the call of a request, and then the calls of waiting requests.
     private func start(_ request: Request) {
         var next: Request? = request
         while let request = next {
@@ -131,16 +134,16 @@ final class LookupThreads: Sendable {
             let failure = ReachabilityError(
                 .resolverFailure, in: .thread, operation: "start a thread for the resolver", number: EAGAIN)
             request.end(.failure(failure))
-            // Requests that wait would wait for a thread in vain.
+            // Without this, the waiting requests would wait for a thread that never comes.
             next = state.withLock { $0.takeNext() }
         }
     }
 
     /// Ends a request that timed out.
     ///
-    /// If it never got a thread, it fails: the resolver was not asked.
+    /// A request that never got a thread fails, because the resolver was not called.
     private func expire(_ request: Request) {
-        // Without time to wait, the result does not depend on how many other calls there are.
+        // With a time limit of zero, the result must not depend on the number of other calls.
         guard withdraw(request), request.timeout > .zero else { return request.end(.success(.timedOut)) }
         let failure = ReachabilityError(
             .resolverFailure,
@@ -151,21 +154,23 @@ final class LookupThreads: Sendable {
         request.end(.failure(failure))
     }
 
-    /// Removes a request from those that wait; returns whether it was one.
+    /// Removes a request from the waiting ones.
+    ///
+    /// Returns whether it was waiting.
     private func withdraw(_ request: Request) -> Bool {
         state.withLock { $0.withdraw(request) }
     }
 }
 
 extension LookupThreads {
-    /// A call with its time limit, from its submission to its result.
+    /// A call with its time limit and its completion.
     private final class Request: Sendable {
         let deadline: DispatchTime
         private let body: Call
         let timeout: Duration
         /// `nil` after the request has ended.
         private let completion: Locked<(@Sendable (ResolvedName) -> Void)?>
-        /// `nil` for a request whose thread waits.
+        /// `nil` for a request of a thread that waits itself.
         private let timer = Locked<(any DispatchSourceTimer)?>(nil)
 
         init(
@@ -186,7 +191,7 @@ extension LookupThreads {
             return ResolvedName { () throws(ReachabilityError) in try body(min(timeout, timeLeft)) }
         }
 
-        /// Calls a handler at the deadline, unless the request has ended.
+        /// Sets a handler for the deadline, unless the request has ended.
         func setTimer(_ handler: @escaping @Sendable () -> Void) {
             timer.withLock { timer in
                 guard completion.withLock({ $0 != nil }) else { return }
@@ -198,7 +203,9 @@ extension LookupThreads {
             }
         }
 
-        /// Passes a result on, unless there was one before; `nil` drops later ones.
+        /// Ends the request with a result; `nil` ends it without one.
+        ///
+        /// Later results are dropped.
         func end(_ result: ResolvedName?) {
             let completion = completion.withLock { $0.take() }
             timer.withLock { timer in
@@ -211,10 +218,10 @@ extension LookupThreads {
 
     private struct State {
         var running = 0
-        /// The requests that wait, by their turn.
+        /// The waiting requests, by their place in the queue.
         private(set) var waiting: [UInt64: Request] = [:]
         private var turns: [ObjectIdentifier: UInt64] = [:]
-        /// No earlier turn waits.
+        /// A lower bound of the waiting places.
         private var firstTurn: UInt64 = 0
         private var nextTurn: UInt64 = 0
 
@@ -230,7 +237,9 @@ extension LookupThreads {
             return true
         }
 
-        /// Returns the request that has waited longest; counts a thread less if there is none.
+        /// Returns the request that has waited longest.
+        ///
+        /// Without one, counts one running thread less.
         mutating func takeNext() -> Request? {
             while firstTurn < nextTurn {
                 defer { firstTurn += 1 }

@@ -16,18 +16,20 @@ package struct ResolverConfiguration: Hashable, Sendable {
         var isExhaustion: Bool { SystemCallError.isExhaustion(number) }
     }
 
-    /// The addresses of resolv.conf's `nameserver` lines; empty where the C library asks 127.0.0.1.
+    /// The addresses of resolv.conf's `nameserver` lines.
+    ///
+    /// If it is empty, the C library uses 127.0.0.1.
     package private(set) var nameservers: [IPAddress] = []
-    /// The domains of the last `search` or `domain` line, which replaces the others.
+    /// The domains of the last `search` or `domain` line, which overrides earlier lines.
     package private(set) var search: [String] = []
     /// The options of all `options` lines.
     package private(set) var options: [String] = []
-    /// The `hosts` line of nsswitch.conf; `nil` when there is none.
+    /// The `hosts` line of nsswitch.conf; `nil` if there is none.
     package private(set) var hosts: String?
     /// The files that could not be read, and why.
     package private(set) var errors: [FileError] = []
 
-    /// The configuration in the files now.
+    /// Reads the present configuration from the files.
     package static var current: ResolverConfiguration {
         read(resolvConf: "/etc/resolv.conf", nsswitch: "/etc/nsswitch.conf")
     }
@@ -41,7 +43,8 @@ package struct ResolverConfiguration: Hashable, Sendable {
         return configuration
     }
 
-    /// Takes a line as the C library does: a keyword begins it, a blank ends the keyword, and a NUL ends the line.
+    /// Parses a line as the C library does: it begins with a keyword, a blank ends the keyword, and a NUL ends the
+    /// line.
     private mutating func take(resolvConf line: Substring) {
         let bytes = line.utf8.prefix { $0 != 0 }
         guard let first = bytes.first, bytes.contains(where: Self.isBlank), !Self.isBlank(first) else {
@@ -57,12 +60,12 @@ package struct ResolverConfiguration: Hashable, Sendable {
         }
     }
 
-    /// Reads an address as the C library does: by inet_aton, such as 127.1, else by inet_pton.
+    /// Parses an address as the C library does: with inet_aton, such as 127.1, else with inet_pton.
     ///
-    /// The zone counts for an address of a link alone; one that is no interface is ignored, and nothing can be sent.
+    /// A zone is used only for a link-local address. An invalid zone is ignored, and no packets can be sent then.
     private static func nameserver(_ text: String) -> IPAddress? {
         var bytes = in_addr()
-        // inet_aton accepts anything after white space, of which a word can have a carriage return.
+        // inet_aton accepts anything after white space, and a word can contain a carriage return.
         if !text.utf8.contains(where: { (9...13).contains($0) }), inet_aton(text, &bytes) != 0 {
             return IPAddress(v4: UInt32(bigEndian: bytes.s_addr))
         }
@@ -82,7 +85,7 @@ package struct ResolverConfiguration: Hashable, Sendable {
         hosts = words.joined(separator: " ")
     }
 
-    /// The lines of a file, of its first 64 KiB; none when it cannot be read.
+    /// The lines in the first 64 KiB of a file; empty if the file cannot be read.
     private mutating func lines(of path: String) -> [Substring] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         defer { if descriptor >= 0 { close(descriptor) } }
@@ -97,29 +100,29 @@ package struct ResolverConfiguration: Hashable, Sendable {
 
 // MARK: - Name servers
 
-/// The name servers that the resolver of a host asks.
+/// The name servers that the resolver of a host uses.
 package enum Nameservers {
-    /// Lists the name servers; `nil` where they are unknown, as in a recording.
+    /// Lists the name servers; `nil` if they are not known, as in a recording.
     package typealias Source = @Sendable () -> [IPAddress]?
 
-    /// The resolver's file on every Linux, and the one in which systemd-resolved names the servers behind its
-    /// own address.
+    /// The resolver's file on every Linux system.
     private static let file = "/etc/resolv.conf"
     static let resolvedFile = "/run/systemd/resolve/resolv.conf"
 
-    /// How many of the file's servers the C library asks (MAXNS of `resolv.h`).
+    /// The most servers of the file that the C library uses (MAXNS of `resolv.h`).
     private static let limit = 3
 
     /// Reads the system's files at each call.
     package static let system: Source = { inUse(resolvConf: file, resolvedConf: resolvedFile) }
 
-    /// Reads the files as the C library does; `nil` when the process has no descriptor for them.
+    /// Reads the files as the C library does; `nil` if the process has no descriptor left.
     ///
-    /// An address of systemd-resolved (127.0.0.53, 127.0.0.54) is replaced by the servers that it asks, where
-    /// they can be read. Any other server on this host is kept. Without a server the C library asks 127.0.0.1.
+    /// An address of systemd-resolved (127.0.0.53, 127.0.0.54) is replaced by the servers that systemd-resolved uses,
+    /// if its file can be read. Any other server on this host is kept. If the file names no server, the C library
+    /// uses 127.0.0.1.
     package static func inUse(resolvConf: String, resolvedConf: String) -> [IPAddress]? {
         let configuration = ResolverConfiguration.read(resolvConf: resolvConf)
-        // A process without descriptors cannot read the file, which says nothing about the servers.
+        // A process without a free descriptor cannot read the file, which says nothing about the servers.
         if configuration.errors.contains(where: { $0.isExhaustion }) { return nil }
         let servers = configuration.nameservers
         let named = servers.isEmpty ? [.loopbackV4] : Array(servers.prefix(limit))

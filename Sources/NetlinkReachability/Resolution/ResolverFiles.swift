@@ -5,37 +5,37 @@ internal import SystemSupport
 
 /// Watches the files that configure the resolver.
 ///
-/// Programs replace these files by renaming another, or the files are links into a folder such as `/run`, which can be
-/// links themselves. Therefore each folder of a lookup is watched for the name that is looked up in it.
-/// A file, a folder or the destination of a link can be missing: the last folder that exists is watched for the next
-/// name.
+/// Programs replace these files by renaming another file. The files can also be symbolic links into a folder such as
+/// `/run`, and that folder can be a link itself. Therefore each folder of a path lookup is watched for the name that
+/// is looked up in it. If a file, a folder or a link destination is missing, the last existing folder is watched for
+/// the next name.
 ///
-/// Container engines mount each file on its own. Such a file is written through another name, in a folder that this
-/// process does not see, so the file itself is watched too. A mount over a file causes no inotify event: after a change
-/// of the list of mounts, the files are compared with those before.
+/// Container engines mount each file separately. Such a file is written through another name, in a folder that this
+/// process does not see, so the file itself is watched too. A mount over a file causes no inotify event. After a
+/// change of the mounts, the files are therefore compared with the earlier ones.
 ///
 /// Not thread-safe: one thread uses it.
 final class ResolverFiles {
     /// The resolver's files on every Linux, and the file that systemd-resolved changes.
     static let standard = ["/etc/resolv.conf", "/etc/hosts", Nameservers.resolvedFile]
 
-    /// Which file a path leads to.
+    /// The identity of the file at a path.
     private struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t
     }
 
-    /// Readable when one of the files or folders has changed.
+    /// Readable after one of the files or folders has changed.
     let descriptor: Int32
-    /// Has an exceptional condition when the mounts of this process have changed; -1 without `/proc`.
+    /// Has an exceptional condition after the mounts of this process have changed; -1 without `/proc`.
     let mountDescriptor: Int32
     private let paths: [String]
-    /// The names of interest in each watched folder; a watched file has the name "".
+    /// The watched names in each watched folder; a watched file has the name "".
     private var names: [Int32: Set<String>] = [:]
-    /// The file that each path leads to; `nil` for none.
+    /// The file at each path; `nil` if there is none.
     private var identities: [Identity?] = []
 
-    /// Watches files; `nil` where a sandbox or a limit refuses inotify.
+    /// Watches files; `nil` if a sandbox or a limit refuses inotify.
     init?(_ paths: [String] = standard) {
         self.paths = paths
         descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
@@ -52,7 +52,7 @@ final class ResolverFiles {
     /// Reads the events, and returns whether one of the files has changed.
     func readChanges() -> Bool {
         let isTouched = readEvents() || paths.map(Self.identity) != identities
-        // A path can lead elsewhere now.
+        // The lookup of a path may use other folders now.
         if isTouched { watch() }
         return isTouched
     }
@@ -82,7 +82,7 @@ final class ResolverFiles {
             let name = events[(offset + headerSize)..<end].prefix { $0 != 0 }
             offset = end
             if header.mask & UInt32(IN_IGNORED) != 0 {
-                // The file or folder is gone, and its watch with it.
+                // The file or folder was removed, and its watch with it.
                 names[header.wd] = nil
             } else if header.mask & UInt32(IN_Q_OVERFLOW) != 0
                 || names[header.wd]?.contains(String(fileName: name)) == true
@@ -98,14 +98,16 @@ final class ResolverFiles {
 // MARK: - Watches
 
 extension ResolverFiles {
-    /// Watches the files and the folders of their lookups, and no longer those of the previous lookups.
+    /// Watches the files and the folders of their path lookups.
+    ///
+    /// Ends the watches of earlier lookups.
     private func watch() {
-        // First, so that a file that changes meanwhile differs from it.
+        // Read first, so that a later change of a file is noticed.
         identities = paths.map(Self.identity)
         var watched: [Int32: Set<String>] = [:]
         for path in paths {
             PathWalk.walk(to: path, from: "/") { folder, name, _ in
-                // First, so that a name that changes meanwhile causes an event.
+                // Watched first, so that a later change of the name causes an event.
                 if let watch = add(folder, Self.folderEvents) { watched[watch, default: []].insert(name) }
                 let path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
                 if let destination = PathWalk.destination(of: path) { return .link(destination) }
@@ -121,7 +123,7 @@ extension ResolverFiles {
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ONLYDIR
     private static let fileEvents = IN_MODIFY | IN_CLOSE_WRITE
 
-    /// Watches a file or a folder; `nil` where there is none, or none that can be read.
+    /// Watches a file or a folder; `nil` if it does not exist or cannot be read.
     private func add(_ path: String, _ events: Int32) -> Int32? {
         let watch = inotify_add_watch(descriptor, path.fileName, UInt32(events))
         return watch >= 0 ? watch : nil

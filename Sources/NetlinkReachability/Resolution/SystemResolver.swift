@@ -5,9 +5,11 @@ internal import Glibc
 package import RoutingModel
 internal import SystemSupport
 
-/// The system's resolver: `getaddrinfo`, and with it everything that nsswitch.conf names.
+/// The system's resolver: `getaddrinfo`, which uses the sources in nsswitch.conf.
 package final class SystemResolver: HostResolver {
-    /// A call that resolves a name and returns when it is done, after any time.
+    /// A call that resolves a name.
+    ///
+    /// It can take any time.
     package typealias BlockingCall =
         @Sendable (String, ReachabilityOptions.Families) throws(ReachabilityError) ->
         ReachabilityTarget.Resolution
@@ -20,7 +22,7 @@ package final class SystemResolver: HostResolver {
     let threads = LookupThreads()
     private let blockingCall: BlockingCall
 
-    /// Resolves with another call than `getaddrinfo`.
+    /// Creates a resolver with another call than `getaddrinfo`.
     package init(_ blockingCall: @escaping BlockingCall) {
         self.blockingCall = blockingCall
     }
@@ -46,8 +48,8 @@ package final class SystemResolver: HostResolver {
         { [blockingCall] (_) throws(ReachabilityError) in try blockingCall(query.name, query.families) }
     }
 
-    /// The result that needs no call: the loopback addresses of `localhost`, about which no resolver decides
-    /// (RFC 6761, section 6.3), and any other name's without time for a call.
+    /// The result of a name that needs no call: the loopback addresses for `localhost`, which no resolver decides
+    /// (RFC 6761, section 6.3), and `timedOut` for other names if the time limit is zero.
     private static func withoutCall(_ query: NameQuery) -> ReachabilityTarget.Resolution? {
         guard query.name.isLocalhost else { return query.timeout > .zero ? nil : .timedOut }
         var addresses: [IPAddress] = []
@@ -58,7 +60,7 @@ package final class SystemResolver: HostResolver {
 }
 
 extension String {
-    /// Whether the name is `localhost`, or below it, with a closing dot or without.
+    /// Whether the name is `localhost` or a subdomain of it, with or without a final dot.
     package var isLocalhost: Bool {
         let labels = lowercased().split(separator: ".", omittingEmptySubsequences: false)
         return (labels.last == "" ? labels.dropLast() : labels[...]).last == "localhost"
@@ -72,7 +74,7 @@ extension ReachabilityError {
     }
 }
 
-/// The blocking call itself, and what its codes mean.
+/// Calls `getaddrinfo`, and translates its errors.
 enum AddressInfo {
     static func resolve(
         _ name: String,
@@ -80,12 +82,12 @@ enum AddressInfo {
     ) throws(ReachabilityError) -> ReachabilityTarget.Resolution {
         var hints = addrinfo()
         hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
-        // One socket type: with any, every address is listed three times.
+        // Only one socket type, because every address would be listed three times otherwise.
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         let isEncoded = !name.utf8.allSatisfy({ $0 < 0x80 })
         if isEncoded { hints.ai_flags = encodesNames }
-        // For the calling thread alone: the C library encodes names for DNS from the locale's characters, and a
-        // process starts in the locale "C", which has only ASCII.
+        // The C library encodes names for DNS from the characters of the locale. A process starts in the locale "C",
+        // which has only ASCII. This changes the locale of the calling thread only.
         let locale = isEncoded ? newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) : nil
         let before = locale.flatMap { uselocale($0) }
         defer {
@@ -113,15 +115,15 @@ enum AddressInfo {
         return addresses.isEmpty ? .notFound : .addresses(addresses)
     }
 
-    /// AI_IDN of glibc: names beyond ASCII are encoded for DNS.
+    /// AI_IDN of glibc: encodes non-ASCII names for DNS.
     private static let encodesNames: Int32 = 0x40
 
-    /// How many descriptors a lookup can need at once: a file, and a socket for each of three name servers.
+    /// The most descriptors that a lookup needs at once: a file, and a socket for each of three name servers.
     private static let neededDescriptors = 4
 
-    /// The errno with which a further lookup would run out of descriptors; `nil` when enough are left.
+    /// The errno of a process without enough descriptors for another lookup; `nil` if there are enough.
     ///
-    /// glibc can return EAI_NONAME and EAI_AGAIN for want of a descriptor, with another errno.
+    /// Without a descriptor, glibc can return EAI_NONAME and EAI_AGAIN with another errno.
     private static var exhaustion: Int32? {
         do {
             try FreeResources.checkDescriptors(neededDescriptors)
@@ -133,7 +135,7 @@ enum AddressInfo {
 
     /// Translates a failure of `getaddrinfo`.
     ///
-    /// - Throws: An error for a process that ran out of something: it says nothing about the name.
+    /// - Throws: An error if the process ran out of a resource, which says nothing about the name.
     static func resolution(code: Int32, errno number: Int32) throws(ReachabilityError)
         -> ReachabilityTarget.Resolution
     {
@@ -150,14 +152,14 @@ enum AddressInfo {
         }
     }
 
-    /// EAI_NODATA: the name exists and has no addresses.
+    /// EAI_NODATA: the name exists but has no addresses.
     private static let noData: Int32 = -5
     /// EAI_ADDRFAMILY: the name has no addresses of the family.
     private static let noAddressOfFamily: Int32 = -9
 }
 
 extension Duration {
-    /// The time from now on after this duration.
+    /// The point in time after this duration, counted from now.
     var deadline: DispatchTime {
         nanoseconds == .max ? .distantFuture : .now() + .nanoseconds(nanoseconds)
     }
