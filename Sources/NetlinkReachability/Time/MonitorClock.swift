@@ -3,11 +3,11 @@
 internal import Glibc
 internal import SystemSupport
 
-/// The monitor's time: the system's, or one that a test moves.
+/// The monitor's clock: the system's clock, or a clock that a test moves.
 package protocol MonitorClock: Sendable {
-    /// The present.
+    /// The present instant.
     var now: MonitorInstant { get }
-    /// How long the machine has slept since it started, if the clock knows.
+    /// How long the machine has slept since it started; zero if the clock does not know.
     var timeAsleep: Duration { get }
     /// How long a thread has to wait for an instant; `nil` to wait until it is woken.
     func delay(until instant: MonitorInstant) -> Duration?
@@ -36,7 +36,7 @@ struct SystemClock: MonitorClock {
     }
 }
 
-/// The clock of one evaluation.
+/// A clock that stands still at the instant of one evaluation.
 struct FixedClock: MonitorClock {
     let now: MonitorInstant
     var timeAsleep: Duration { .zero }
@@ -46,16 +46,16 @@ struct FixedClock: MonitorClock {
     func onMove(_ wake: @escaping @Sendable () -> Void) {}
 }
 
-/// A point in time on the monitor's clock, which stops while the machine sleeps.
+/// An instant on the monitor's clock, which stops while the machine sleeps.
 package struct MonitorInstant: Hashable, Comparable, Sendable {
-    /// Nanoseconds since a start that the clock chooses.
+    /// Nanoseconds since a start of the clock's choice.
     package var nanoseconds: Int64
 
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// Whole milliseconds since that start.
+    /// Whole milliseconds since the same start.
     var milliseconds: Int { Int(nanoseconds / 1_000_000) }
 
     init(milliseconds: Int) {
@@ -69,15 +69,15 @@ package struct MonitorInstant: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The instant some time later, at most the last representable one.
+    /// The instant after a duration, at most the last representable instant.
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflows) = instant.nanoseconds.addingReportingOverflow(Int64(duration.nanoseconds))
         return Self(nanoseconds: overflows ? .max : sum)
     }
 
-    /// The time since an earlier instant; zero if that is not earlier.
+    /// The time since an earlier instant; zero if that instant is not earlier.
     package static func - (later: Self, earlier: Self) -> Duration {
-        // Compared first: the difference of the extreme instants overflows.
+        // Compared first, because the difference of extreme instants overflows.
         guard later > earlier else { return .zero }
         let (difference, overflows) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
         return .nanoseconds(overflows ? .max : difference)

@@ -4,42 +4,49 @@ internal import SystemSupport
 
 /// The pauses and periods of the monitor.
 ///
-/// Events come in bursts: a link that comes up causes a dozen within a few milliseconds, and some of their effects
-/// follow within a second. The first event of a burst is evaluated at once, the rest together.
+/// Events come in bursts: a link that comes up causes a dozen events within a few milliseconds, and some effects
+/// follow within a second. The first event of a burst is evaluated at once, and the rest together.
 enum MonitorTiming {
-    /// An event later than this after the last evaluation starts a new burst.
+    /// An event starts a new burst if it comes later than this after the last evaluation.
     static let leading = Duration.milliseconds(100)
-    /// A burst ends when no event has come for this long.
+    /// A burst ends after this time without an event.
     static let trailing = Duration.milliseconds(250)
-    /// A burst that does not end is evaluated this often.
+    /// How often a burst that does not end is evaluated.
     static let burstLimit = Duration.seconds(1)
-    /// The kernel notifies some losses before it removes the routes, and removes some without a notification.
+    /// When removals are evaluated again: the kernel notifies of some before it removes the routes, and of some not
+    /// at all.
     static let secondLook = Duration.milliseconds(250)
-    /// The first pause after notifications were lost; it doubles with each further loss.
+    /// The first pause after notifications were lost.
+    ///
+    /// It doubles with each further loss.
     static let overrunPause = Duration.milliseconds(50)
-    /// The longest such pause; also the longest time to wait for the queue to be empty.
+    /// The longest pause after a loss, and the longest time to wait for the queue to become empty.
     static let overrunPauseLimit = Duration.seconds(2)
-    /// After this time without a loss, the pause is the first one again.
+    /// After this time without a loss, the pause is reset.
     static let overrunMemory = Duration.seconds(30)
-    /// Everything is evaluated this often, for changes that the kernel does not notify.
+    /// How often everything is evaluated for changes that the kernel does not notify of.
     static let safety = Duration.seconds(60)
-    /// Everything is evaluated this often where a sandbox refuses notifications.
+    /// How often everything is evaluated if a sandbox refuses notifications.
     static let polling = Duration.seconds(5)
-    /// The kernel removes an IPv6 route a little after its last tick.
+    /// The kernel removes an IPv6 route a little later than its last tick.
     static let expiryGrace = Duration.milliseconds(50)
-    /// One tick of a route's lifetime: USER_HZ is 100 on every architecture of Linux in use.
+    /// One tick of a route's lifetime: USER_HZ is 100 on every Linux architecture in use.
     static let tick = Duration.milliseconds(10)
     /// The shortest time between two scans for expired routes.
     static let expirySpacing = Duration.milliseconds(100)
-    /// The first pause after an evaluation failed; it doubles up to the limit.
+    /// The first pause after a failed evaluation.
+    ///
+    /// It doubles up to the limit.
     static let failurePause = Duration.seconds(1)
-    /// The longest such pause.
+    /// The longest pause after a failed evaluation.
     static let failurePauseLimit = Duration.seconds(30)
-    /// The first pause after a name could not be resolved for now; it doubles up to the limit.
+    /// The first pause after a name failed to resolve temporarily.
+    ///
+    /// It doubles up to the limit.
     static let resolutionPause = Duration.seconds(1)
-    /// The longest such pause.
+    /// The longest pause after a failed resolution.
     static let resolutionPauseLimit = Duration.seconds(60)
-    /// Programs write the resolver's files in several steps.
+    /// How long to wait after a change of the resolver's files, because programs write them in several steps.
     static let resolverSettling = Duration.milliseconds(100)
     /// The machine has slept if its time asleep grows by at least this.
     static let sleepThreshold = Duration.seconds(1)
