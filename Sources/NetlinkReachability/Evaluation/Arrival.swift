@@ -3,13 +3,13 @@
 internal import Glibc
 internal import RoutingModel
 
-// What becomes of a packet that arrives. The kernel answers (RTM_GETROUTE with RTA_IIF); these functions say why, in
-// the order in which the kernel looks (`ip_route_input_slow`, `ip6_forward`).
+// The outcome of an arriving packet. The kernel answers (RTM_GETROUTE with RTA_IIF). These functions find the reason,
+// in the kernel's order of checks (`ip_route_input_slow`, `ip6_forward`).
 
-/// A packet that arrives on an interface, and what is known of that.
+/// A packet that arrives on an interface, with the facts about that interface.
 private struct ArrivingPacket {
     let query: RouteQuery
-    /// The interface whose routes count: the bridge of a port.
+    /// The interface whose settings and routes apply: for a port of a bridge, the bridge.
     let link: Link
     let settings: InputSettings
 
@@ -19,7 +19,8 @@ private struct ArrivingPacket {
     func dropped(
         _ kind: ReachabilityReason.Kind, other: String = "", icmp: (UInt8, UInt8)? = nil
     ) -> PacketArrival {
-        // The reason of a route that drops packets names the route, which the kernel does not say here.
+        // If a route drops packets, the reason names the route. The kernel does not name it here, so the name stays
+        // empty.
         let isOfRoute = [.unreachable, .prohibited, .blackhole].contains(kind)
         return PacketArrival(
             .dropped, ReachabilityReason(kind, isOfRoute ? "" : link.name, other: other),
@@ -38,11 +39,11 @@ private struct ArrivingPacket {
 }
 
 extension Known {
-    /// What becomes of a packet that arrives.
+    /// Finds the outcome of an arriving packet.
     ///
     /// - Parameter query: The packet, with the interface that it arrives on.
     /// - Returns: The outcome.
-    /// - Throws: An ``Interruption`` if it needs more, or the outcome is not known.
+    /// - Throws: An ``Interruption`` if a fact is missing, or if the outcome is not known.
     mutating func arrival(of query: RouteQuery) throws(Interruption) -> PacketArrival {
         guard let link = try receiver(query.inputInterface) else {
             throw .failed(
@@ -65,7 +66,7 @@ extension Known {
         guard query.destination.family == .v4, query.mark == 0, settings.looksBackByMark != false else {
             return arrival
         }
-        // A firewall can restore the mark of a connection on its answers.
+        // A firewall can restore the mark of a connection on its answers, so each mark must give the same outcome.
         for mark in try marks() {
             var marked = query
             marked.mark = mark
@@ -79,12 +80,13 @@ extension Known {
         return arrival
     }
 
-    /// The interface whose routes count for packets that arrive on one; `nil` when there is none.
+    /// The interface whose settings and routes apply to packets that arrive on an interface; `nil` if it does not
+    /// exist.
     ///
-    /// Packets of a port are those of its bridge or bond. Those of a port of a VRF are its own.
+    /// For a port of a bridge or bond, this is the bridge or bond. A port of a VRF keeps its own.
     private mutating func receiver(_ index: UInt32) throws(Interruption) -> Link? {
         guard var link = try link(index) else { return nil }
-        // Ports of ports are few.
+        // Nested ports are rare.
         for _ in 0..<8 {
             guard let master = link.master, !link.isVRFPort, let above = try self.link(master), !above.isVRF
             else { break }
@@ -93,7 +95,7 @@ extension Known {
         return link
     }
 
-    /// The marks that IPv4 rules look for.
+    /// The marks that IPv4 rules match.
     private mutating func marks() throws(Interruption) -> Set<UInt32> {
         Set(try host.rules.get().filter { $0.family == .v4 }.compactMap(\.mark?.value)).subtracting([0])
     }
@@ -109,7 +111,7 @@ extension Known {
         }
     }
 
-    /// What becomes of a packet that a route takes.
+    /// The outcome of a packet that matches a route.
     private mutating func passed(_ packet: ArrivingPacket, _ match: RouteMatch) throws(Interruption)
         -> PacketArrival
     {
@@ -121,7 +123,7 @@ extension Known {
         case .anycast: return delivered(.anycastAddress)
         case .multicast: return delivered(.multicast)
         case .broadcast:
-            // The kernel delivers through the loopback interface, or the VRF.
+            // Through the loopback interface or a VRF, the kernel delivers the packet.
             guard let index = match.nexthop?.interfaceIndex, let link = try link(index),
                 !link.flags.contains(.loopback), !link.isVRF
             else { return delivered(.broadcast) }
@@ -143,10 +145,10 @@ extension Known {
         if packet.destination.family == .v6 {
             if let refusal = try packet.forwardingRefusal(out: first.index) { return refusal }
         }
-        // `fib6_is_reject`; an IPv4 packet comes back in through the loopback interface, where nothing takes it.
+        // `fib6_is_reject`. An IPv4 packet re-enters through the loopback interface, where no socket receives it.
         if first.traits.contains(.isLoopback) { return packet.dropped(.unreachable) }
         let isOne = match.nexthops.count == 1
-        // The kernel chooses one of several by a hash.
+        // The kernel chooses one of several nexthops by a hash.
         let names = Set(facts.map(\.name)).sorted().joined(separator: " or ")
         let gateways = Set(match.nexthops.compactMap { $0.gateway?.description }).sorted()
         var reason = ReachabilityReason(
@@ -161,7 +163,7 @@ extension Known {
             gateway: isOne ? nexthop.gateway : nil)
     }
 
-    // MARK: The word for an IPv4 refusal
+    // MARK: The reason for an IPv4 errno
 
     private mutating func refused(_ packet: ArrivingPacket, _ rejection: RouteRejection)
         throws(Interruption) -> PacketArrival
@@ -180,11 +182,11 @@ extension Known {
         }
     }
 
-    /// The cause of EINVAL, in the kernel's order: addresses that are never valid, the route of the destination, and
-    /// the source.
+    /// Finds the cause of EINVAL in the kernel's order: addresses that are never valid, the route of the destination,
+    /// and the source.
     private mutating func invalid(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
         if let refusal = packet.martian { return refusal }
-        // A packet that is not forwarded has another errno, also where its route is a blackhole.
+        // A packet that is not forwarded has another errno, even if its route is a blackhole.
         if packet.settings.ipv4Forwards != false, !packet.destination.isIPv4Group {
             switch try finding(of: packet) {
             case .blackhole: return packet.dropped(.blackhole)
@@ -203,12 +205,12 @@ extension Known {
         }
     }
 
-    /// The VRF of the interface that a packet arrives on; 0 for none.
+    /// The VRF of the interface on which a packet arrives; 0 for none.
     private mutating func domain(of packet: ArrivingPacket) throws(Interruption) -> UInt32 {
         try vrf(ofInterface: packet.link.index) ?? 0
     }
 
-    /// A packet that the reverse path filter drops.
+    /// The outcome of a packet that the reverse path filter drops.
     private mutating func filtered(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
         let strictness = packet.settings.reversePathFilter == 2 ? "loose" : "strict"
         var words = "(\(strictness)): \(packet.source) is not reached through it"
@@ -220,7 +222,7 @@ extension Known {
         if hasAddress == false {
             words = "(\(strictness)): \(packet.link.name) has no IPv4 address"
         } else if isOwn.answer?.type == .local {
-            // The kernel answers about a way back from an address of this host alone.
+            // The kernel answers queries about the reverse route only from an address of this host.
             var back = packet.query.back
             back.outputInterface = try domain(of: packet)
             guard let result = findAnswer(to: back) else { throw .missing }
@@ -238,8 +240,8 @@ extension Known {
 }
 
 extension Known {
-    /// What the IPv4 rules and tables have for the destination of a packet that arrives; `nil` for nothing, and for
-    /// what this walk cannot follow.
+    /// The type of the route in the IPv4 rules and tables for an arriving packet's destination; `nil` if there is
+    /// none, or if this walk cannot evaluate a rule.
     private mutating func finding(of packet: ArrivingPacket) throws(Interruption) -> RouteType? {
         let rules = try host.rules.get().filter { $0.family == .v4 }
         let selected = try rulePacket(packet.query, rules)
@@ -275,16 +277,16 @@ extension Known {
     }
 }
 
-// MARK: - What the addresses say
+// MARK: - Addresses of the packet
 
 extension ArrivingPacket {
-    /// The refusal of an IPv4 packet whose addresses are never valid; `nil` where they can be.
+    /// The reason to drop an IPv4 packet because of its addresses; `nil` if the addresses can be valid.
     fileprivate var martian: PacketArrival? {
         let routesLoopback = settings.routesLoopback == true
         func refusal(_ kind: ReachabilityReason.Kind) -> PacketArrival {
             dropped(kind, other: (kind == .martianSource ? source : destination).description)
         }
-        // The groups that sockets have joined are looked at before the source.
+        // The kernel checks the joined groups before the source.
         if destination.isMulticast { return refusal(.groupNotJoined) }
         if source.isIPv4Group { return refusal(.martianSource) }
         if destination.isIPv4Group || source.isUnspecified && destination.isUnspecified { return nil }
@@ -294,7 +296,7 @@ extension ArrivingPacket {
         return source.isLoopback && !routesLoopback ? refusal(.martianSource) : nil
     }
 
-    /// What becomes of an IPv6 packet whatever its route; `nil` where that decides.
+    /// The outcome of an IPv6 packet that does not depend on its route; `nil` if it depends on the route.
     fileprivate var earlyOutcome: PacketArrival? {
         get throws(Interruption) {
             guard let isOff = settings.ipv6IsOff else { throw unknown("disable_ipv6") }
@@ -311,11 +313,11 @@ extension ArrivingPacket {
         }
     }
 
-    /// Why this host does not forward an IPv6 packet through an interface; `nil` if it does.
+    /// Why this host does not forward an IPv6 packet through an interface; `nil` if it forwards the packet.
     fileprivate func forwardingRefusal(out index: UInt32) throws(Interruption) -> PacketArrival? {
         guard let forwards = settings.ipv6Forwards else { throw unknown("forwarding") }
         if !forwards { return dropped(.notForwarding) }
-        // `ip6_forward`: a packet from such an address stays on its link.
+        // `ip6_forward`: a packet from a link-local address is not forwarded to another link.
         guard source.isUnspecified || source.isLinkLocal, index != link.index else { return nil }
         return dropped(
             .scopedSource, other: source.description, icmp: source.isLinkLocal ? (1, 2) : nil)
@@ -335,8 +337,8 @@ extension ArrivingPacket {
 // MARK: - Answers
 
 extension Known {
-    /// What becomes of an answer to a packet that arrives on the interface through which the packet leaves; `nil` below
-    /// ``QueryDetail/full``, and where there is no such answer.
+    /// The outcome of an answer that arrives on the interface through which a packet leaves; `nil` below
+    /// ``QueryDetail/full``, and for packets that have no such answer.
     mutating func answerArrival(
         of evaluation: Evaluation,
         _ options: ReachabilityOptions
@@ -356,8 +358,8 @@ extension Known {
 }
 
 extension RouteQuery {
-    /// The query about an answer: its ports are those of the packet, swapped, and it has neither its mark nor its type
-    /// of service.
+    /// Creates the query about an answer to a packet: the ports are swapped, and the mark and the type of service are
+    /// 0.
     static func answer(
         from remote: IPAddress, to own: IPAddress, on interface: UInt32, _ options: ReachabilityOptions
     ) -> RouteQuery {
@@ -369,12 +371,13 @@ extension RouteQuery {
 }
 
 extension ReachabilityReason {
-    /// The reason of a target to which packets leave through an interface, and whose answers are dropped there.
+    /// The reason of a target whose answers are dropped on the interface through which packets leave.
     ///
     /// - Parameters:
     ///   - cause: Why an answer is dropped.
     ///   - interface: The interface.
-    ///   - isKnown: Whether the kernel knows the conversation: it looks at a route for it after the next change of one.
+    ///   - isKnown: Whether the kernel knows the conversation. It then looks up a route only after the next change
+    ///     of one.
     init(answerDropped cause: ReachabilityReason, by interface: String, isKnown: Bool = false) {
         let words =
             cause.kind == .reversePathFilter ? "by its reverse path filter \(cause.other)" : "(\(cause))"
@@ -384,8 +387,9 @@ extension ReachabilityReason {
 }
 
 extension RouteQuery {
-    /// The query about a packet that arrives, with the mark and the flow of some options; the source port is the
-    /// sender's.
+    /// Creates the query about an arriving packet, with the mark and the flow of some options.
+    ///
+    /// The source port is the sender's.
     static func arriving(
         on interface: UInt32, from source: IPAddress, to destination: IPAddress,
         _ options: ReachabilityOptions

@@ -2,20 +2,20 @@
 
 internal import RoutingModel
 
-/// What packets have in common that a tunnel sends around others.
+/// A group of outer packets of a tunnel that all have the same route.
 struct CarrierKey: Hashable {
-    /// Where the outer packets go.
+    /// The destination of the outer packets.
     enum Outer: Hashable {
-        /// To the remote end that the kernel shows.
+        /// The remote end that the kernel shows.
         case toRemote
-        /// To the endpoint of a WireGuard peer.
+        /// The endpoint of a WireGuard peer.
         case toEndpoint(TunnelEnds)
-        /// To an address that is not known, with this mark: one that stands for the default path.
+        /// An unknown address, with this mark. The address given here is an example for the default path.
         case marked(UInt32, IPAddress)
-        /// To the peer of a connected socket, or to an address with a route of its own.
+        /// The peer of a connected socket, or the destination of a host route.
         case toPeer(IPAddress)
 
-        /// Whether the kernel shows it.
+        /// Whether the kernel shows the destination.
         var isExact: Bool {
             switch self {
             case .toRemote, .toEndpoint: true
@@ -26,14 +26,14 @@ struct CarrierKey: Hashable {
 
     /// The index of the tunnel.
     let tunnel: UInt32
-    /// The mark of the packets inside.
+    /// The mark of the inner packets.
     let mark: UInt32
     let detail: QueryDetail
     let outer: Outer
 
-    /// The mark of the outer packets in the tunnels around this one.
+    /// The mark that the outer packets carry into the next tunnel.
     ///
-    /// A tunnel of the kernel is routed by its mark, but does not set it on its packets; WireGuard does.
+    /// The kernel's tunnels are routed by a mark but do not set it on their packets. WireGuard sets the mark.
     var packetMark: UInt32 {
         switch outer {
         case .toRemote: mark
@@ -43,51 +43,53 @@ struct CarrierKey: Hashable {
         }
     }
 
-    /// The most tunnels in each other that the kernel sends through (`IP_TUNNEL_RECURSION_LIMIT`); measured with Linux
-    /// 6.18.
+    /// The deepest nesting of tunnels through which the kernel sends (`IP_TUNNEL_RECURSION_LIMIT`), measured with
+    /// Linux 6.18.
     static let sendLimit = 3
-    /// The most tunnels in each other that are followed.
+    /// The deepest nesting of tunnels that is evaluated.
     static let depthLimit = 16
     /// The most nexthops of a route that are followed into tunnels.
     static let nexthopLimit = 64
-    /// The most outer packets of a batch; a tunnel that needs more is not followed.
+    /// The most groups of outer packets in a batch.
+    ///
+    /// A tunnel that needs more is not evaluated.
     static let limit = 1_024
 }
 
-/// What is known of the outer packets of a tunnel.
+/// The state of the evaluation of a tunnel's outer packets.
 struct KnownCarrier {
-    /// What their evaluation has read.
+    /// The facts that this evaluation has read.
     var reading = Known.Reading()
-    /// The round in which something was missing.
+    /// The number of the request round in which a fact was missing.
     var waits: Int?
-    /// What became of them; `nil` as long as something is missing.
+    /// The result; `nil` while a fact is missing.
     var state: CarrierState?
 }
 
-/// What became of the outer packets of a tunnel.
+/// The result for the outer packets of a tunnel.
 enum CarrierState {
-    /// The evaluation has not ended: the outer packets lead back into the tunnel.
+    /// The evaluation has not ended: the outer packets are routed back into the tunnel.
     case underEvaluation
     case evaluated(Carrier)
-    /// No answer shows it.
+    /// No answer shows the carrier.
     case unknown
     case failed(ReachabilityError)
 }
 
-/// The outer packets of a tunnel, evaluated.
+/// The evaluation of the outer packets of a tunnel.
 struct Carrier {
     let packet: Packet
     let route: PacketRoute
     let evaluation: Evaluation
-    /// The number of tunnels in each other, with that of the packets.
+    /// The nesting depth of tunnels, including this one.
     ///
-    /// WireGuard begins a new count: a thread of its own sends its packets.
+    /// WireGuard starts a new count, because a separate kernel thread sends its packets.
     let depth: Int
 
     /// Whether the kernel drops the packets ("Dead loop on virtual device").
     var isTooDeep: Bool { depth > CarrierKey.sendLimit }
 
-    /// What became of the packets, in words.
+    /// Why the outer packets can or cannot leave.
     var reason: ReachabilityReason {
         isTooDeep ? ReachabilityReason(.tunnelsTooDeep, "\(CarrierKey.sendLimit)") : evaluation.reason
     }
@@ -96,7 +98,8 @@ struct Carrier {
 // MARK: - Exact carriers
 
 extension Known {
-    /// The traits of an interface, with those that follow from what carries packets there; `nil` when it is gone.
+    /// The traits of an interface, including those that follow from the carrier of a tunnel; `nil` if the interface
+    /// was removed.
     mutating func traits(
         ofInterface index: UInt32,
         _ packets: InnerPackets
@@ -123,10 +126,10 @@ extension Known {
         }
     }
 
-    /// The interface that the outer packets of a tunnel are bound to, if the kernel does not show where they go; `nil`
-    /// for another tunnel.
+    /// The interface that a tunnel's outer packets are bound to, if the kernel does not show their destination; `nil`
+    /// for other tunnels.
     ///
-    /// A vxlan with `dev` and without a remote end has one.
+    /// This applies to a vxlan with `dev` and without a remote end.
     mutating func boundCarrier(
         of tunnel: Link,
         _ detail: QueryDetail
@@ -137,7 +140,9 @@ extension Known {
         return try interfaces.facts(aboutInterface: ends.link, detail)
     }
 
-    /// The traits of the interfaces of an answer, for packets that take it; those that are gone are left out.
+    /// The traits of an answer's interfaces, for packets with that route.
+    ///
+    /// Interfaces that were removed are omitted.
     mutating func traits(
         of answer: RouteAnswer,
         _ packets: InnerPackets
@@ -155,8 +160,7 @@ extension Known {
         return traits
     }
 
-    /// Where a tunnel sends packets to a destination, if that decides; `nil` for a tunnel with ends of its own, and
-    /// where its peers are not known.
+    /// The exit of a WireGuard tunnel to a destination; `nil` for other tunnels, and if the peers are not known.
     mutating func exit(
         of tunnel: Link,
         to destination: IPAddress
@@ -166,7 +170,8 @@ extension Known {
         switch peers {
         case .success(let peers):
             let exit = peers?.exit(to: destination)
-            // A peer can get an endpoint silently: the value is evaluated again after five seconds.
+            // The kernel does not notify of a peer's new endpoint, so the value is evaluated again after five
+            // seconds.
             if let exit, exit.ends == nil { note(lifetime: 500) }
             return exit
         case .failure(let error) where error.code == .undecided: return nil
@@ -174,13 +179,13 @@ extension Known {
         }
     }
 
-    /// What became of the outer packets of a tunnel; `nil` where the kernel does not show where they go.
+    /// The result for the outer packets of a tunnel; `nil` if the kernel does not show their destination.
     mutating func carrier(of tunnel: Link, _ packets: InnerPackets) throws(Interruption) -> CarrierState? {
         guard let (key, packet) = try exactCarrier(of: tunnel, packets) else { return nil }
         return try state(of: key, packet)
     }
 
-    /// The outer packets of a tunnel, if the kernel shows where they go.
+    /// The outer packets of a tunnel; `nil` if the kernel does not show their destination.
     mutating func exactCarrier(
         of tunnel: Link,
         _ packets: InnerPackets
@@ -189,7 +194,7 @@ extension Known {
         guard let ends = tunnel.ends ?? peer, let remote = ends.remote,
             try !leadsElsewhere(tunnel, than: ends)
         else { return nil }
-        // The kernel itself sends them: user 0 of its namespace.
+        // The kernel itself sends these packets: as user 0 of its namespace.
         var options = ReachabilityOptions()
         (options.user, options.mark) = (0, ends.mark ?? packets.mark)
         options.typeOfService = ends.typeOfService
@@ -203,17 +208,17 @@ extension Known {
         var packet = Packet(
             .address(remote), from: ends.local, options, packets.detail, boundTo: ends.link)
         (packet.isOuter, packet.packetMark) = (true, key.packetMark)
-        // `ip6_tnl_xmit_ctl` wants an address of this host; the tunnels over IPv4 select one.
+        // `ip6_tnl_xmit_ctl` requires a local address of this host; tunnels over IPv4 select one.
         if ends.local == nil, ["ip6tnl", "ip6gre", "ip6gretap", "ip6erspan"].contains(tunnel.kind) {
             packet.refusal = ReachabilityReason(.notOwnAddress, "\(IPAddress.anyV6)")
         }
         return (key, packet)
     }
 
-    /// Whether some packets of a tunnel can leave in another way than by its ends.
+    /// Whether some packets of a tunnel can leave to other ends than its own.
     ///
-    /// The forwarding table of a vxlan, which learns, has ends for each address of the link inside. If it cannot be
-    /// listed, it can have others.
+    /// The forwarding table of a vxlan has an end for each learned address of the inner link. If the table cannot be
+    /// listed, other ends are possible.
     mutating func leadsElsewhere(_ tunnel: Link, than ends: TunnelEnds) throws(Interruption) -> Bool {
         guard tunnel.kind == "vxlan" else { return false }
         guard let found = host.forwardingEnds.find(tunnel.index) else { throw .missing }
@@ -224,7 +229,7 @@ extension Known {
         }
     }
 
-    /// What became of the outer packets of a tunnel; `nil` for a tunnel that is not followed.
+    /// The result for the outer packets of a tunnel; `nil` if the tunnel is not evaluated.
     mutating func state(of key: CarrierKey, _ packet: Packet) throws(Interruption) -> CarrierState? {
         if carriers[key] == nil {
             guard carriers.count < CarrierKey.limit else { return nil }
@@ -234,10 +239,10 @@ extension Known {
         let carrier = carriers[key]
         if let state = carrier?.state { return state }
         if entered.contains(key) { return .underEvaluation }
-        // What an item notes as missing is not noted again by the others.
+        // A fact that another item has requested in this round is not requested again.
         if carrier?.waits == round { throw .missing }
         guard entered.count <= CarrierKey.depthLimit else { return nil }
-        // The outer packets have read what their own value depends on.
+        // The outer packets keep their own record of the facts that they have read.
         let outer = exchange(&reading, with: carrier?.reading ?? Reading())
         resume()
         entered.append(key)
@@ -260,7 +265,7 @@ extension Known {
         }
     }
 
-    /// The entries of the tables for the outer packets that the item has read, where the kernel shows where they go.
+    /// The routing table entries for the outer packets that the item has read, if the kernel shows their destination.
     var carrierEntries: [Route] {
         var entries: [Route] = []
         var seen: Set<CarrierKey> = []
@@ -299,7 +304,9 @@ extension Known {
             depth: depth)
     }
 
-    /// Why the outer packets of a tunnel cannot leave now: if the tunnel around it waits too, what that waits for.
+    /// Why the outer packets of a tunnel cannot leave now.
+    ///
+    /// If the next tunnel waits too, the reason of that one.
     mutating func carrierReason(
         ofTunnel index: UInt32,
         _ packets: InnerPackets

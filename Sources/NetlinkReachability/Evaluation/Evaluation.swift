@@ -2,20 +2,20 @@
 
 package import RoutingModel
 
-/// The flags of a candidate, and what decided.
+/// The flags of a candidate, and the fact that decided.
 package struct Judgement: Hashable, Sendable {
     /// The flags.
     package var flags: ReachabilityFlags
-    /// What decided.
+    /// The fact that decided.
     package var kind: ReachabilityReason.Kind
     /// The nexthop that decided.
     ///
     /// `Optional` is written out, as in ``RouteMatch``.
     package var nexthop: Optional<Nexthop>
-    /// Whether the packet that the route puts around the one that was looked up decided.
+    /// Whether the outer packet of an encapsulating route decided.
     package var isOfOuter = false
 
-    /// Describes what follows from an answer.
+    /// Creates a judgement that follows from an answer.
     package init(
         _ flags: ReachabilityFlags,
         _ kind: ReachabilityReason.Kind,
@@ -26,9 +26,11 @@ package struct Judgement: Hashable, Sendable {
         self.nexthop = nexthop
     }
 
-    /// Whether this judgement replaces an earlier one: only a higher rank does, so that ties keep their order.
+    /// Whether this judgement replaces an earlier one.
     ///
-    /// Where no default path exists, the first that has a default route gives the reason.
+    /// Only a higher rank replaces, so the first of several equal ones stays.
+    ///
+    /// If there is no default path, the first judgement with a default route gives the reason.
     func replaces(_ earlier: Judgement) -> Bool {
         if flags.rank != earlier.flags.rank { return flags.rank > earlier.flags.rank }
         return flags.rank == 0 && earlier.kind == .noDefaultRoute && kind != .noDefaultRoute
@@ -36,66 +38,67 @@ package struct Judgement: Hashable, Sendable {
     }
 }
 
-/// The flags of a candidate or of a whole target, and their basis.
+/// The flags of a candidate or of a whole target, with the query and the answer that they follow from.
 package struct Evaluation: Hashable, Sendable {
-    /// The query and the answer behind a judgement.
+    /// The query, the answer and the details behind a judgement.
     package struct Basis: Hashable, Sendable {
-        /// The address that decided; `nil` when there was none.
+        /// The address that decided; `nil` if there was none.
         package var candidate: Candidate?
-        /// The query that decided; `nil` when none was asked.
+        /// The query that decided; `nil` if there was none.
         package var query: RouteQuery?
-        /// The name of the interface to which the query was bound.
+        /// The name of the interface that the query was bound to.
         package var boundInterface: String?
         /// The answer to ``query``.
         package var answer: RouteAnswer?
-        /// The source address that packets get; `nil` where it is unknown, and below ``QueryDetail/source``.
+        /// The source address of packets; `nil` if it is unknown, and below ``QueryDetail/source``.
         package var sourceAddress: IPAddress?
         /// The evaluations of all candidates, in order; empty below ``QueryDetail/full``.
         ///
-        /// The two halves of the IPv4 default path are one evaluation unless they differ.
+        /// The two halves of the IPv4 default path share one evaluation unless they differ.
         package var all: [Evaluation] = []
-        /// What became of the packet that the route puts around this one.
+        /// Why the outer packet of an encapsulating route can or cannot leave.
         var outerReason: ReachabilityReason?
-        /// The entry of the tables for that packet; `nil` below ``QueryDetail/full``.
+        /// The routing table entry for the outer packet; `nil` below ``QueryDetail/full``.
         var outerEntry: Route?
-        /// The rule or route that refuses the packet, in words; empty for none.
+        /// The rule or route that refuses the packet, in words; empty if there is none.
         var refusal = ""
-        /// Why one nexthop lets packets leave, and another one does not, where only some connections leave.
+        /// If only some connections can leave: the reason of a nexthop that can send, and of one that cannot.
         var nexthopReasons: [ReachabilityReason] = []
-        /// The address that would be the source but for duplicate address detection, in words; empty for none.
+        /// The address that will become the source when duplicate address detection ends, in words; empty if there is
+        /// none.
         var pendingSource = ""
-        /// The packets that leave through the interface of the nexthop: those around the others where they decided.
+        /// The packets that leave through the nexthop's interface: the outer packets, if these decided.
         var packets: InnerPackets?
-        /// The interface of the local IPv4 address of the socket, by the local table.
+        /// The interface with the socket's local IPv4 address, according to the local table.
         ///
-        /// `nil` also for a route that a program added: such a route does not show which interface has the address.
+        /// Also `nil` for a route that a program added, which does not show the interface with the address.
         var localInterface: UInt32?
         /// The reason of a target that is unreachable without a query.
         var givenReason: ReachabilityReason?
     }
 
-    /// The flags, and what decided.
+    /// The flags, and the fact that decided.
     package var judgement: Judgement
     /// The interface of the nexthop that decided.
     ///
     /// `Optional` is written out, as in ``RouteMatch``.
     package var facts: Optional<InterfaceFacts>
-    /// On the heap: an evaluation is copied often.
+    /// Boxed, because an evaluation is copied often.
     private let basis: Box<Basis>
 
-    /// An evaluation that follows from an answer.
+    /// Creates an evaluation that follows from an answer.
     init(_ judgement: Judgement, _ facts: InterfaceFacts? = nil, _ basis: Basis = Basis()) {
         self.judgement = judgement
         self.facts = facts
         self.basis = Box(basis)
     }
 
-    /// "Not reachable", decided without a query.
+    /// Creates the evaluation of a target that is unreachable without a query.
     package init(unreachable reason: ReachabilityReason, _ candidate: Candidate? = nil) {
         self.init(Judgement([], reason.kind), nil, Basis(candidate: candidate, givenReason: reason))
     }
 
-    /// The evaluation with those of all candidates.
+    /// A copy with the evaluations of all candidates.
     func with(all: [Evaluation]) -> Evaluation {
         var basis = basis.value
         basis.all = all
@@ -120,21 +123,22 @@ package struct Evaluation: Hashable, Sendable {
     var outerEntry: Route? { basis.value.outerEntry }
     /// See ``Basis/packets``.
     var packets: InnerPackets? { basis.value.packets }
-    /// The route that leads ``packets`` out of the interface; `nil` where that is not known.
+    /// The route of ``packets`` through the interface; `nil` if it is not known.
     var enteredRoute: Route? { judgement.isOfOuter ? nil : answer?.entry }
     /// See ``Basis/localInterface``.
     var localInterface: UInt32? { basis.value.localInterface }
     /// The flags.
     package var flags: ReachabilityFlags { judgement.flags }
-    /// What decided.
+    /// The fact that decided.
     package var kind: ReachabilityReason.Kind { judgement.kind }
     /// The nexthop that decided.
     package var nexthop: Nexthop? { judgement.nexthop }
 
-    /// How good a candidate is: 2 reachable now, 1 after a connection is made, 0 not reachable.
+    /// The rank of a candidate: 2 reachable now, 1 reachable after a connection is made, 0 not reachable.
     package var rank: Int { flags.rank }
 
-    /// Whether both evaluations are about the default path of one family, and the same route decided.
+    /// Whether both evaluations are about the default path of one family, and have the same flags, reason and
+    /// nexthop.
     func isSameDefaultPath(as other: Evaluation) -> Bool {
         guard let candidate, let known = other.candidate, candidate.isDefaultPath, known.isDefaultPath,
             candidate.destination.family == known.destination.family,
@@ -144,12 +148,14 @@ package struct Evaluation: Hashable, Sendable {
             && answer?.path == other.answer?.path && answer?.entry == other.answer?.entry
     }
 
-    /// The gateway of a unicast route; packets ignore the gateway of an entry of another type.
+    /// The gateway of a unicast route.
+    ///
+    /// Routes of other types do not use their gateway.
     package var gateway: IPAddress? {
         answer?.type == .unicast ? nexthop?.gateway : nil
     }
 
-    /// What decided, with the names that its sentence uses.
+    /// The reason, with the names that its sentence uses.
     package var reason: ReachabilityReason {
         if let reason = basis.value.givenReason { return reason }
         let interface = facts?.name ?? ""
@@ -198,10 +204,10 @@ package struct Evaluation: Hashable, Sendable {
 }
 
 extension Evaluation {
-    /// What the route puts around its packets, in words.
+    /// The encapsulation of the packets, in words.
     private var encapsulation: String { answer?.nexthop?.encapsulation?.value.description ?? "" }
 
-    /// The source address that packets get and that is of no use, in words.
+    /// The source address to which no answer can arrive, in words.
     private var unusableSource: String {
         guard let source = query?.source ?? answer?.source, !source.isUnspecified else {
             return "no IPv4 address is valid there"
@@ -219,7 +225,7 @@ extension RouteAnswer {
 }
 
 extension RouteRejection {
-    /// What a rule or route that refuses with this errno does, in words.
+    /// What a rule or route with this errno does, in words.
     fileprivate var verb: String {
         switch self {
         case .prohibited: "prohibits it"
@@ -230,7 +236,8 @@ extension RouteRejection {
 }
 
 extension ReachabilityFlags {
-    /// How good an address is among several: 2 reachable now, 1 after a connection is made, 0 not reachable.
+    /// The rank of an address among several: 2 reachable now, 1 reachable after a connection is made, 0 not
+    /// reachable.
     package var rank: Int {
         guard contains(.reachable) else { return 0 }
         return contains(.connectionRequired) ? 1 : 2

@@ -2,21 +2,21 @@
 
 internal import RoutingModel
 
-// What carries a tunnel, for those who read it: where the kernel does not show it, it is inferred from the rules and
-// from the sockets of the host. No flag depends on it.
+// The carriers of a tunnel, for information only: if the kernel does not show them, they are inferred from the rules
+// and from the sockets of the host. No flag depends on them.
 extension Known {
     /// The most marks that are tried for a tunnel.
     private static let markLimit = 8
-    /// The most peers of sockets that are looked up for a tunnel.
+    /// The most socket peers that are looked up for a tunnel.
     private static let peerLimit = 256
 
-    /// Packets that enter a tunnel, and the route that leads them there; `nil` where that is not known.
+    /// Packets that enter a tunnel, and their route into it; `nil` if the route is not known.
     typealias Entering = (packets: InnerPackets, route: Route?)
 
-    /// A carrier, and the outer packets that it takes; `nil` for one that is known without.
+    /// A carrier, and the outer packets that use it; `nil` if the carrier is known without them.
     private typealias FoundCarrier = (carrier: TunnelCarrier, outer: Entering?)
 
-    /// What carries an interface that packets take, and what carries that, if those are tunnels.
+    /// The carriers of an interface, and of each carrier that is a tunnel itself.
     mutating func carriers(
         ofInterface index: UInt32,
         _ entering: Entering
@@ -65,7 +65,7 @@ extension Known {
                 switch state {
                 case .failed(let error)?: throw .failed(error)
                 case .evaluated(let carrier)?:
-                    // Those of both families, and of both halves of IPv4, can be one.
+                    // Both families, and both halves of IPv4, can have the same carrier.
                     for found in try describe(carrier, outer.key, tunnel)
                     where !carriers.contains(where: { found.carrier.isSame(as: $0.carrier) }) {
                         carriers.append(found)
@@ -74,7 +74,7 @@ extension Known {
                 }
             }
         }
-        // The outer packets of other addresses can take another path: that of the best counts.
+        // The outer packets of other addresses can use another path, so the best inferred path counts.
         if let best = carriers.map(\.carrier.flags.rank).max(), carriers.allSatisfy({ !$0.carrier.isExact }) {
             carriers.removeAll { $0.carrier.flags.rank < best }
         }
@@ -89,7 +89,7 @@ extension Known {
         return carriers.isEmpty ? [(TunnelCarrier(tunnel, .unknown), nil)] : carriers
     }
 
-    /// The outer packets of a tunnel: those that the kernel shows, or else those that are inferred.
+    /// The outer packets of a tunnel: those that the kernel shows, or else inferred ones.
     private mutating func outerPackets(
         of tunnel: Link,
         _ entering: Entering
@@ -125,12 +125,13 @@ extension Known {
         }
         guard let connected = unnotified.connectedPeers.find() else { throw .missing }
         var peers = try value(of: connected)
-        // OpenVPN over UDP connects no socket. The route to its server stands beside those of half of all addresses.
+        // OpenVPN over UDP connects no socket. The host route to its server is in the same table as its routes for
+        // half of the address space.
         if route.isOfHalf { peers += try host.hostRoutes.get(route.table).filter { !peers.contains($0) } }
         return peers.prefix(Self.peerLimit).map { outer(.toPeer($0), to: .address($0), mark: 0) }
     }
 
-    /// What the outer packets of a tunnel show of its carrier.
+    /// Describes the carrier of a tunnel by its outer packets.
     private mutating func describe(
         _ carrier: Carrier,
         _ key: CarrierKey,
@@ -158,10 +159,10 @@ extension Known {
         let entering: Entering = (packet.deciding(outer.judgement, route), answer?.entry)
         switch evidence {
         case .rule where outer.answer?.type == .unicast, .hostRoute where outer.answer?.isHostRoute == true:
-            // What leads into the tunnel itself carries something else.
+            // A route into the tunnel itself does not show its carrier.
             guard !interfaces.contains(tunnel) else { return [] }
         case .remote, .endpoint:
-            // It leads nowhere, or to this host.
+            // There is no route, or the route ends on this host.
             if interfaces.isEmpty { return [(result, entering)] }
         default: return []
         }
@@ -173,10 +174,10 @@ extension Known {
 }
 
 extension Link {
-    /// Whether the interface is a tunnel of this network namespace whose ends are not shown: what carries it can only
-    /// be inferred.
+    /// Whether the interface is a tunnel of this network namespace whose ends are not shown, so that its carrier can
+    /// only be inferred.
     ///
-    /// Nothing shows it of vti and xfrm: the states of IPsec have their ends and the mark of their packets.
+    /// vti and xfrm are excluded, because nothing shows their carrier: the ends and the mark are in the IPsec states.
     fileprivate var hidesEnds: Bool {
         isTunnel && !lowerIsForeign && (ends?.link ?? 0) == 0 && ends?.remote == nil
             && !["vti", "vti6", "xfrm"].contains(kind)
@@ -184,8 +185,9 @@ extension Link {
 }
 
 extension [Rule] {
-    /// The marks whose packets rules keep out of a table, or send to another one: first those of rules that send all
-    /// other packets to the table.
+    /// The marks whose packets rules exclude from a table or send to another table.
+    ///
+    /// The marks of rules that send all other packets to this table come first.
     func marks(pastTable table: UInt32, limit: Int) -> [UInt32] {
         var excluded: [UInt32] = []
         var sent: [UInt32] = []
@@ -196,10 +198,10 @@ extension [Rule] {
             let value = mark.value & mark.mask
             if rule.isInverted {
                 if target == table, !excluded.contains(value) { excluded.append(value) }
-                // Those of the others come after them.
+                // The marks of other rules come after these.
                 if excluded.count == limit { return excluded }
             } else if value != 0, target != table, sent.count < 2 * limit, !sent.contains(value) {
-                // As many as the limit are left without the excluded ones.
+                // Twice the limit, so that enough are left when excluded marks are removed.
                 sent.append(value)
             }
         }
@@ -208,7 +210,7 @@ extension [Rule] {
 }
 
 extension TunnelCarrier {
-    /// Whether both are one interface for packets with one mark to one destination, as far as that is known.
+    /// Whether both carriers are the same interface for packets with the same mark and destination, as far as known.
     fileprivate func isSame(as other: TunnelCarrier) -> Bool {
         (interface, mark, remote) == (other.interface, other.mark, other.remote)
             && flags.rank <= other.flags.rank
@@ -216,12 +218,12 @@ extension TunnelCarrier {
 }
 
 extension RouteAnswer {
-    /// Whether the entry is a route to one host that a program added.
+    /// Whether the entry is a host route that a program added.
     fileprivate var isHostRoute: Bool { entry?.isHostRoute == true }
 }
 
 extension Route {
-    /// Whether the route is one of those that OpenVPN has in place of a default route: `0.0.0.0/1` and `128.0.0.0/1`,
-    /// `::/3` to `e000::/3`, or `2000::/3` alone.
+    /// Whether the route is one of the routes that OpenVPN adds in place of a default route: `0.0.0.0/1` and
+    /// `128.0.0.0/1`, `::/3` to `e000::/3`, or only `2000::/3`.
     fileprivate var isOfHalf: Bool { (1...3).contains(destination.length) }
 }

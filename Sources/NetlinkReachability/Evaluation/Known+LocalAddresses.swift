@@ -4,7 +4,7 @@ internal import RoutingModel
 
 /// A local address, and the interface that its socket is bound to.
 struct LocalEnd {
-    /// The address as it was given, with its zone.
+    /// The address as the caller gave it, with its zone.
     let given: IPAddress
     var interfaceIndex: UInt32?
 
@@ -14,9 +14,9 @@ struct LocalEnd {
 /// An interface that a socket is bound to.
 struct BoundInterface {
     let index: UInt32
-    /// The name as the caller gave it, which can be an alternative one.
+    /// The name as the caller gave it, which can be an alternative name.
     let name: String
-    /// Whether packets to loopback addresses leave through it: those of the loopback interface, and of one with
+    /// Whether packets to loopback addresses can leave through this interface: the loopback interface, or one with
     /// `route_localnet`.
     let takesLoopback: Bool
 
@@ -27,29 +27,29 @@ struct BoundInterface {
 }
 
 extension Known {
-    /// Finds an interface that a caller names.
+    /// Finds the interface that a caller refers to.
     ///
-    /// - Returns: The interface; `nil` if there is none.
+    /// - Returns: The interface; `nil` if it does not exist.
     mutating func interface(
         _ reference: InterfaceReference,
         of destination: IPAddress
     ) throws(Interruption) -> BoundInterface? {
         if let name = reference.name, let index = try hostByName.indices.get(name) {
-            // Only the loopback addresses need to know.
+            // The link is needed only for loopback addresses.
             return BoundInterface(index, name, destination.isLoopback ? try link(index) : nil)
         }
-        // One that is missing can appear.
+        // An interface that does not exist can still appear.
         reading.host.insert(.names)
         guard let index = reference.index, let link = try link(index) else { return nil }
         return BoundInterface(index, link.name, link)
     }
 
-    /// The interface with an index; `nil` when there is none.
+    /// The interface with an index; `nil` if there is none.
     mutating func link(_ index: UInt32) throws(Interruption) -> Link? {
         try interfaces.facts(aboutInterface: index, .flags)?.link
     }
 
-    /// The VRF that an interface is, or belongs to; `nil` for none.
+    /// The VRF that an interface is, or is a port of; `nil` for none.
     mutating func vrf(ofInterface index: UInt32) throws(Interruption) -> UInt32? {
         guard let link = try link(index) else { return nil }
         if link.isVRF { return index }
@@ -57,8 +57,9 @@ extension Known {
         return try self.link(master)?.isVRF == true ? master : nil
     }
 
-    /// The source addresses that the kernel can select for a packet that a route puts around others with a routing
-    /// header: it does so by the interface of that route, before it looks up (`set_tun_src`).
+    /// The source addresses that the kernel can select for an outer packet with a routing header.
+    ///
+    /// It selects one on the inner route's interface before it looks up the outer route (`set_tun_src`).
     ///
     /// What it cannot know: an address that `ip sr tunsrc` has set.
     mutating func outerSources(
@@ -80,17 +81,19 @@ extension Known {
     }
 }
 
-// Which local addresses a socket can have.
+// The local addresses that a socket can have.
 extension Known {
-    /// Why a socket cannot have a local address; `nil` if it can: queries accept foreign IPv6 sources silently.
+    /// Why a socket cannot have a local address; `nil` if it can.
+    ///
+    /// Needed because queries do not check IPv6 sources.
     ///
     /// - Parameters:
     ///   - end: The local address.
-    ///   - entry: What the tables have for an IPv4 address; `nil` for an IPv6 address.
-    ///   - query: The packet, which shows what bind(2) takes beyond the addresses of the host.
-    ///   - isConnected: Whether the socket is connected: it has the address already.
+    ///   - entry: The routing result for an IPv4 address; `nil` for an IPv6 address.
+    ///   - query: The packet, which shows which addresses bind(2) accepts beyond those of the host.
+    ///   - isConnected: Whether the socket is connected, so that it has the address already.
     /// - Returns: The refusal.
-    /// - Throws: An ``Interruption`` if it needs more, or the kernel does not answer.
+    /// - Throws: An ``Interruption`` if a fact is missing, or if the kernel does not answer.
     mutating func refusal(
         of end: LocalEnd,
         _ entry: RoutingResult?,
@@ -104,23 +107,23 @@ extension Known {
             != true,
             case .connects? = try unnotified.connections.get(query)
         {
-            // The kernel of the socket connects from a foreign address, as with the setting `ip_nonlocal_bind`. bind(2)
-            // takes a broadcast address too, and the kernel then selects another one.
+            // The kernel lets such a socket send from a foreign address, as with the setting `ip_nonlocal_bind`.
+            // bind(2) also accepts a broadcast address, and the kernel then selects another source.
             return nil
         }
         return ReachabilityReason(.notOwnAddress, end.given.description, other: try state(of: end))
     }
 
-    /// Whether bind(2) takes a local address without further settings.
+    /// Whether bind(2) accepts a local address without further settings.
     ///
-    /// IPv4 also takes what the local table holds, such as all of 127.0.0.0/8; a socket in a VRF takes what the table
-    /// of the VRF holds, and nothing else.
+    /// IPv4 also accepts the addresses in the local table, such as all of 127.0.0.0/8. A socket in a VRF accepts only
+    /// the addresses in the table of the VRF.
     private mutating func takes(_ end: LocalEnd, _ entry: RoutingResult?) throws(Interruption) -> Bool {
         let domain = if let bound = end.interfaceIndex { try vrf(ofInterface: bound) } else { UInt32?.none }
         if let entry {
             let isInLocalTable = try value(of: entry).type == .local
             if isInLocalTable, domain == nil { return true }
-            // A query in a VRF finds the local table, too.
+            // A query in a VRF also finds entries of the local table.
             if !isInLocalTable, let bound = end.interfaceIndex {
                 let query = RouteQuery(destination: end.address, outputInterface: bound)
                 if try isDelivered(query) { return true }
@@ -129,14 +132,14 @@ extension Known {
         return try isAssigned(end, domain: domain)
     }
 
-    /// Whether packets to an IPv6 address that no interface has are delivered to this host, by a `local` route that a
-    /// program added: an accepted socket can have such an address, although bind(2) does not take it.
+    /// Whether a `local` route that a program added delivers packets to an IPv6 address that no interface has; an
+    /// accepted socket can have such an address, although bind(2) does not accept it.
     private mutating func isDelivered(_ end: LocalEnd) throws(Interruption) -> Bool {
         guard end.address.family == .v6, try owners(of: end).isEmpty else { return false }
         return try isDelivered(RouteQuery(destination: end.address, outputInterface: end.interfaceIndex ?? 0))
     }
 
-    /// Whether an interface of a VRF, or of none, has an address: `ipv6_chk_addr`.
+    /// Whether an interface in a VRF, or in none, has an address: `ipv6_chk_addr`.
     private mutating func isAssigned(_ end: LocalEnd, domain: UInt32?) throws(Interruption) -> Bool {
         for address in try owners(of: end) where address.isAssigned && end.isOn(address.interfaceIndex) {
             if try vrf(ofInterface: address.interfaceIndex) == domain { return true }
@@ -144,12 +147,12 @@ extension Known {
         return false
     }
 
-    /// The entries of the list of addresses that have a local address.
+    /// The interface addresses that are equal to a local address.
     private mutating func owners(of end: LocalEnd) throws(Interruption) -> [InterfaceAddress] {
         try host.addresses.get().filter { $0.address.withoutZone == end.address }
     }
 
-    /// Why an address of the host cannot be that of the socket, in words; empty for a foreign address.
+    /// Why the socket cannot use an address of the host, in words; empty for a foreign address.
     private mutating func state(of end: LocalEnd) throws(Interruption) -> String {
         let owners = try owners(of: end)
         guard let owner = owners.first(where: { end.isOn($0.interfaceIndex) }) ?? owners.first else {
@@ -163,10 +166,10 @@ extension Known {
     /// Finds the address that would become the source of IPv6 packets once duplicate address detection ends.
     ///
     /// - Parameters:
-    ///   - destination: Where the packets go.
-    ///   - index: The interface that they leave through; `nil` for any.
-    /// - Returns: The address and its state, in words; empty for none, and where the addresses cannot be listed.
-    /// - Throws: ``Interruption/missing`` as long as the addresses are missing.
+    ///   - destination: The destination of the packets.
+    ///   - index: The interface through which the packets leave; `nil` for any.
+    /// - Returns: The address and its state, in words; empty if there is none, or if addresses cannot be listed.
+    /// - Throws: ``Interruption/missing`` while the addresses are not known.
     mutating func pendingSource(
         of destination: IPAddress,
         through index: UInt32?
@@ -184,7 +187,7 @@ extension Known {
 }
 
 extension InterfaceAddress {
-    /// What keeps an IPv6 address from being a source, in words; `nil` for nothing.
+    /// Why an IPv6 address cannot be a source, in words; `nil` if it can.
     fileprivate var detection: String? {
         if flags.contains(.dadFailed) { return "failed duplicate address detection" }
         return isAssigned ? nil : "is tentative until duplicate address detection ends"
@@ -192,7 +195,9 @@ extension InterfaceAddress {
 }
 
 extension LocalEnd {
-    /// Whether the address of an interface can be this one: link-local addresses and ::1 belong to one interface.
+    /// Whether the address of an interface can be this one.
+    ///
+    /// Link-local addresses and ::1 belong to one interface.
     fileprivate func isOn(_ index: UInt32) -> Bool {
         guard address.isLinkLocal || address.isLoopback, let bound = interfaceIndex else { return true }
         return bound == index

@@ -2,19 +2,19 @@
 
 internal import RoutingModel
 
-// A target becomes packets, whose evaluations become flags, an evaluation or a report.
+// Turns a target into packets, and their evaluations into flags, an evaluation or a report.
 extension Known {
     /// The packets of a target.
     private struct Packets {
         var packets: [Packet]
-        /// Why the target is not reachable, whatever becomes of the packets: there are none, or they stand for the
+        /// Why the target is not reachable whatever the packets' result: there are no packets, or they stand for the
         /// default path of a name without an address.
         var reason: ReachabilityReason?
     }
 
     /// A packet that was evaluated.
     ///
-    /// A structure, because the runtime copies tuples whose elements count references.
+    /// A structure, because the runtime copies tuples with references element by element.
     private struct Judged {
         let place: Int
         let route: PacketRoute
@@ -26,7 +26,7 @@ extension Known {
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
     ) throws(Interruption) -> ReachabilityFlags {
-        // The common case needs no list of candidates.
+        // The common case: only one packet.
         if let packet = onlyPacket(of: target, options, .flags) {
             return try packet.judgeAlone(try packet.route(&self), &self).flags
         }
@@ -42,7 +42,7 @@ extension Known {
     ) throws(Interruption) -> Evaluation {
         if let packet = onlyPacket(of: target, options, detail) {
             guard detail == .full else { return try evaluation(of: packet) }
-            // A report asks what a socket gets, too, unless there may be nothing to send.
+            // A report also shows the result of connect(2). Skipped if there may be no packet to send.
             if packet.interface == nil, packet.local == nil, !packet.candidate.destination.needsZone {
                 _ = unnotified.connections.find(packet.query.ofConnect(from: packet.local))
             }
@@ -52,13 +52,13 @@ extension Known {
         return try evaluation(of: try packets(of: target, options, detail))
     }
 
-    /// The evaluation of one packet, which stands for one address.
+    /// The evaluation of one packet, for a target with one address.
     mutating func evaluation(of packet: Packet) throws(Interruption) -> Evaluation {
         let route = try packet.route(&self)
         return try packet.evaluation(route, try packet.judgeAlone(route, &self), &self)
     }
 
-    /// The evaluation of candidates, with that of each: the best one gives the result.
+    /// The evaluation of the best candidate, with the evaluations of all candidates.
     mutating func evaluation(
         of candidates: [Candidate],
         from local: IPAddress?,
@@ -79,7 +79,7 @@ extension Known {
         return try packet.evaluation(best.route, best.judgement, all: all, &self)
     }
 
-    /// The packet of a target with one address; `nil` for another target, and if the options do not admit it.
+    /// The packet of a target with one address; `nil` for another target, or if the options exclude it.
     private func onlyPacket(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions,
@@ -92,7 +92,9 @@ extension Known {
         return Packet(.address(address), from: local, options, detail)
     }
 
-    /// The packets of a target, whose name is resolved.
+    /// The packets of a target.
+    ///
+    /// A name has been resolved.
     private mutating func packets(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions,
@@ -108,8 +110,8 @@ extension Known {
             return packets(to: Candidate.candidates(for: remote), from: own, options, detail)
         case .host(let name):
             let found = try resolution(of: NameQuery(name, options))
-            // If the name has no addresses, the default path is evaluated: if that needs a connection first, the name
-            // may resolve afterwards.
+            // If the name has no addresses, the default path is evaluated. If the default path needs a connection
+            // first, the name may resolve afterwards.
             let addresses = if case .addresses = found { found.destinations } else { [IPAddress.anyV4] }
             var packets = packets(to: addresses.flatMap(Candidate.candidates), from: local, options, detail)
             packets.reason = found.failure(of: name) ?? packets.reason
@@ -117,7 +119,7 @@ extension Known {
         }
     }
 
-    /// What a name resolves to.
+    /// The resolution of a name.
     mutating func resolution(of name: NameQuery) throws(Interruption)
         -> ReachabilityTarget.Resolution
     {
@@ -149,12 +151,12 @@ extension Known {
         }
     }
 
-    /// The packet that decides, each one judged alone: the first of the highest rank gives the flags whole.
+    /// The packet that decides: the first packet of the highest rank, each judged on its own.
     ///
-    /// A packet whose lookup fails does not hide one that leaves.
+    /// A packet whose lookup fails does not hide a packet that can leave.
     ///
-    /// - Returns: The packet; `nil` where the target has a reason of its own.
-    /// - Throws: An error if a lookup has no answer, and no other packet leaves.
+    /// - Returns: The packet; `nil` if the target has a reason of its own.
+    /// - Throws: An error if a lookup failed and no other packet can leave.
     private func best(
         _ packets: Packets,
         _ all: [Result<Judged, ReachabilityError>]
@@ -171,11 +173,11 @@ extension Known {
             }
         }
         if let failure { throw .failed(failure) }
-        // Rank 1: a connection has to be made first, and then the name can have addresses.
+        // Rank 1: a connection has to be made first, and the name may resolve after that.
         return packets.reason == nil || best?.judgement.flags.rank == 1 ? best : nil
     }
 
-    /// The evaluations of all packets but those whose lookup failed.
+    /// The evaluations of all packets except those whose lookup failed.
     private mutating func evaluations(
         _ packets: Packets,
         _ judged: [Result<Judged, ReachabilityError>]
@@ -192,14 +194,14 @@ extension Known {
 }
 
 extension ReachabilityOptions {
-    /// Whether the options want an address of this family, and the local address can be its source.
+    /// Whether the options allow an address of this family, and the local address can be its source.
     ///
-    /// The kernel takes the bytes of an IPv4 address as an IPv6 source silently.
+    /// The kernel does not reject the bytes of an IPv4 address as an IPv6 source.
     fileprivate func admits(_ destination: IPAddress, from local: IPAddress?) -> Bool {
         admits(destination.family) && (local?.family ?? destination.family) == destination.family
     }
 
-    /// Why no candidate is left to ask about.
+    /// Why no candidate is left.
     fileprivate func nothingAdmitted(from local: IPAddress?) -> ReachabilityReason {
         if let local, admits(local.family) {
             return ReachabilityReason(.excludedFamily, local.family.description, other: local.description)
@@ -221,7 +223,7 @@ extension Known {
         try report(on: target, options, try evaluation(of: target, options, detail))
     }
 
-    /// The report that an evaluation of a target gives.
+    /// The report for an evaluation of a target.
     mutating func report(
         on target: ReachabilityTarget,
         _ options: ReachabilityOptions,
@@ -236,7 +238,7 @@ extension Known {
             try known.answerArrival(of: evaluation, options)
         }
         guard let carriers, let connected, let returns else { throw .missing }
-        // What is not known of an answer hides nothing that is known of the packet.
+        // If the outcome of an answer is not known, the report still has everything else.
         let known: ReachabilityReport.Returns? =
             switch returns {
             case .success(let arrival): arrival.map { .init(.success($0)) }
@@ -248,7 +250,7 @@ extension Known {
             name: { interfaces.knownFacts(aboutInterface: $0, .full)?.name })
     }
 
-    /// What carries the interface that decided.
+    /// The carriers of the interface that decided.
     private mutating func carriers(of evaluation: Evaluation) throws(Interruption) -> [TunnelCarrier] {
         guard evaluation.query?.wantsEntry == true, let packets = evaluation.packets,
             let index = evaluation.facts?.index
@@ -256,7 +258,8 @@ extension Known {
         return try carriers(ofInterface: index, (packets, evaluation.enteredRoute))
     }
 
-    /// What connect(2) gives a socket that is bound to a local address or to none; `nil` when it is unknown, and below
+    /// The result of connect(2) for a socket that is bound to a local address or to none; `nil` if it is unknown, and
+    /// below
     /// ``QueryDetail/full``.
     private mutating func connectResult(
         of evaluation: Evaluation,
@@ -269,7 +272,9 @@ extension Known {
 }
 
 extension RouteQuery {
-    /// The socket whose packets these are: the kernel's choice of a source is left to it.
+    /// The query for a socket that sends these packets.
+    ///
+    /// The kernel selects its source address.
     fileprivate func ofConnect(from local: IPAddress?) -> RouteQuery {
         var query = from(local?.withoutZone)
         query.wantsEntry = false
@@ -293,7 +298,7 @@ extension ReachabilityReport {
             reason: connectResult?.refusal(beside: evaluation.flags)
                 ?? dropped.map { ReachabilityReason(answerDropped: $0, by: evaluation.facts?.name ?? "") }
                 ?? evaluation.reason,
-            // The address that stands for the default path is not the caller's.
+            // The example address of the default path is not the caller's.
             address: evaluation.candidate.flatMap { $0.isDefaultPath ? nil : $0.destination },
             route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) },
             interface: evaluation.facts.map(NetworkInterface.init),
@@ -308,7 +313,7 @@ extension ReachabilityReport {
 }
 
 extension ReachabilityReport.Detail {
-    /// How much an evaluation finds out for the report.
+    /// The detail that an evaluation needs for the report.
     var evaluation: QueryDetail { self == .full ? .full : .reason }
 }
 

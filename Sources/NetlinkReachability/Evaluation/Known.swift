@@ -4,68 +4,68 @@ internal import RoutingModel
 
 /// Why an evaluation stops before it has a value.
 enum Interruption: Error {
-    /// Something is not known yet: ``Known`` has noted what to ask for.
+    /// A fact is not known yet. ``Known`` has recorded the request for it.
     case missing
-    /// There is no value.
+    /// The evaluation has an error instead of a value.
     case failed(ReachabilityError)
 }
 
-/// What is known of the host and of the routes of packets: the only memory of a batch of evaluations.
+/// The known facts about the host and about the routes of packets: the only state of a batch of evaluations.
 ///
-/// An evaluation is a function of it, and asks nothing. Where something is not known, that is noted here, and the
-/// function throws ``Interruption/missing``. The driver then asks for all that is missing, and calls the function again
-/// (``NetworkFacts/evaluate(_:isOutdated:_:take:)``). Failures are remembered like values.
+/// An evaluation is a pure function of this state and sends no queries. If a fact is not known, the evaluation
+/// records it here and throws ``Interruption/missing``. The driver then queries all missing facts and calls the
+/// evaluation again (``NetworkFacts/evaluate(_:isOutdated:_:take:)``). Failures are stored like values.
 ///
-/// Facts about the host are shared by the batch. Routes belong to the item that is evaluated: what it has read is what
-/// its value depends on.
+/// The items of a batch share the facts about the host. Each item has its own record of the routes and facts that it
+/// has read: its value depends on these.
 struct Known {
     /// See ``host``.
     private var knownHost: KnownHost?
-    /// The interfaces.
+    /// The facts about interfaces.
     var interfaces = KnownInterfaces()
-    /// The packets that tunnels send around others, which many items share.
+    /// The outer packets of tunnels, shared by the items.
     var carriers: [CarrierKey: KnownCarrier] = [:]
-    /// The tunnels whose outer packets are being evaluated, the innermost first.
+    /// The tunnels whose outer packets are being evaluated, in the order in which packets enter them.
     var entered: [CarrierKey] = []
-    /// What the item that is evaluated has read.
+    /// The facts that the current item has read.
     var reading = Reading()
-    /// What is known of the name of the item; `nil` to resolve it.
+    /// The resolution of the current item's name; `nil` to resolve the name.
     var resolution: ResolvedName?
-    /// What an observation of evidence remembers; `nil` for a query that is asked once.
+    /// The stored evidence of an observation; `nil` for a query that is asked once.
     var remembered: Box<EvidenceMemory>?
     /// The sockets that were closed lately.
     var closed: [EvidenceMemory.Closed] = []
-    /// Counts how often all that was missing was asked for.
+    /// The number of request rounds: how often all missing facts were queried.
     private(set) var round = 0
-    /// Whether an item began again since the last round.
+    /// Whether an item has begun again since the last round.
     private var isBeginningAgain = false
     /// The queries of all items.
     private var lookups: [RouteLookup] = []
     /// The number of queries that have an answer.
     private var answered = 0
 
-    /// What an item has read.
+    /// The facts that an item has read.
     struct Reading {
-        /// Where its queries are among those of all items.
+        /// The indices of its queries among the queries of all items.
         ///
-        /// Nearly all items have a single round of queries.
+        /// Nearly all items need only one round of queries.
         fileprivate var first = 0..<0
         fileprivate var later: [Range<Int>] = []
-        /// The query that comes after the last one that was read: an evaluation that is repeated reads in one order.
+        /// The index after the last query that was read: a repeated evaluation reads the queries in the same order.
         fileprivate var next = 0
-        /// The places of queries of an item that has many, as a path through hundreds of interfaces.
+        /// The indices of the queries of an item with many queries, such as a path through hundreds of interfaces.
         fileprivate var places: [RouteQuery: Int] = [:]
-        /// Whether the item began again after all interfaces of an answer were gone.
+        /// Whether the item began again after all interfaces of an answer had been removed.
         fileprivate(set) var isRepeated = false
-        /// The shortest lifetime of a route that was read, in 1/100 s.
+        /// The shortest lifetime of the routes that were read, in 1/100 s.
         fileprivate(set) var lifetime: Int32?
         /// Addresses that the value depends on besides the destinations of the queries.
         fileprivate(set) var addresses = SmallSet<IPAddress>()
         /// The tunnels whose outer packets were read.
         fileprivate(set) var carriers: [CarrierKey] = []
-        /// Which facts about the host were read.
+        /// The facts about the host that were read.
         var host: HostReading = []
-        /// What an observation of evidence is to remember.
+        /// The evidence to store for the next evaluation of an observation.
         fileprivate(set) var memory: Box<EvidenceMemory>?
     }
 }
@@ -73,7 +73,7 @@ struct Known {
 extension Known {
     /// The facts about the host besides interfaces and routes.
     ///
-    /// Few batches need any.
+    /// Few batches need them.
     var host: KnownHost {
         mutating get {
             reading.host.insert(.tables)
@@ -81,7 +81,7 @@ extension Known {
         }
     }
 
-    /// The facts about the host, to find an interface by its name.
+    /// The facts about the host, for finding an interface by name.
     var hostByName: KnownHost {
         mutating get {
             reading.host.insert(.names)
@@ -89,7 +89,7 @@ extension Known {
         }
     }
 
-    /// The facts about the host, to read what no notification is about: sockets, names and name servers.
+    /// The facts that the kernel does not notify of: sockets, resolutions and name servers.
     var unnotified: KnownHost {
         mutating get {
             if let knownHost { return knownHost }
@@ -103,10 +103,12 @@ extension Known {
 // MARK: - Stopping
 
 extension Known {
-    /// Runs a part of an evaluation whose end the next part does not have to wait for.
+    /// Runs one part of an evaluation.
     ///
-    /// - Returns: What the part gives; `nil` if something is missing: the caller throws ``Interruption/missing`` after
-    ///   it has noted all that is missing.
+    /// If a fact is missing, the next part can still run and record its own missing facts.
+    ///
+    /// - Returns: The result of the part; `nil` if a fact is missing. The caller throws ``Interruption/missing``
+    ///   after all parts have run.
     mutating func attempt<Value>(
         _ body: (inout Known) throws(Interruption) -> Value
     ) -> Result<Value, ReachabilityError>? {
@@ -120,9 +122,9 @@ extension Known {
         }
     }
 
-    /// Runs a part of an evaluation for each element, so that all that is missing is asked for together.
+    /// Runs a part of an evaluation for each element, so that all missing facts are queried together.
     ///
-    /// - Throws: ``Interruption/missing`` alone.
+    /// - Throws: Only ``Interruption/missing``.
     mutating func all<Element, Value>(
         _ elements: [Element],
         _ body: (Element, inout Known) throws(Interruption) -> Value
@@ -137,7 +139,9 @@ extension Known {
         return results
     }
 
-    /// Runs a part of an evaluation for each element, as ``all(_:_:)`` does; the first failure is thrown.
+    /// Runs a part of an evaluation for each element, as ``all(_:_:)`` does.
+    ///
+    /// Throws the first failure.
     mutating func values<Element, Value>(
         of elements: [Element],
         _ body: (Element, inout Known) throws(Interruption) -> Value
@@ -147,11 +151,12 @@ extension Known {
         return values
     }
 
-    /// Forgets the routes of the item, which begins again.
+    /// Discards the routes that the item has read, so that it begins again.
     ///
-    /// All interfaces of an answer are gone, and the route with them. It does so once.
+    /// Used when all interfaces of an answer were removed, and the route with them. An item begins again at most
+    /// once.
     ///
-    /// - Returns: Whether it has not yet done so.
+    /// - Returns: Whether the item begins again.
     mutating func beginsAgain() -> Bool {
         guard !reading.isRepeated else { return false }
         reading = Reading()
@@ -160,7 +165,7 @@ extension Known {
         return true
     }
 
-    /// Begins the evaluation of an item that has read something in earlier rounds.
+    /// Begins the evaluation of an item with its record of earlier rounds.
     mutating func begin(_ reading: inout Reading) {
         swap(&self.reading, &reading)
         if resolution != nil { resolution = nil }
@@ -168,7 +173,7 @@ extension Known {
         resume()
     }
 
-    /// Reads again from the beginning.
+    /// Starts to read the record again from the beginning.
     mutating func resume() {
         reading.next = reading.first.lowerBound
         reading.lifetime = nil
@@ -180,29 +185,31 @@ extension Known {
 // MARK: - Routes
 
 extension Known {
-    /// The answers about a packet: the entry of the tables, and the packet's own route.
+    /// The answers about a packet: the routing table entry, and the packet's own route.
     typealias PacketAnswers = (entry: RoutingResult, packet: RoutingResult)
 
-    /// The answers about a packet; `nil` if they are missing.
+    /// The answers about a packet; `nil` if they are not known yet.
     ///
-    /// Both are asked for in one datagram.
+    /// Both queries go to the kernel in one datagram.
     mutating func findAnswers(entry: RouteQuery, packet: RouteQuery) -> PacketAnswers? {
         guard let place = find(entry, and: packet) else { return nil }
         return (lookups[place].result, lookups[place + 1].result)
     }
 
-    /// The answer to one query; `nil` if it is missing.
+    /// The answer to one query; `nil` if it is not known yet.
     mutating func findAnswer(to query: RouteQuery) -> RoutingResult? {
         find(query, and: nil).map { lookups[$0].result }
     }
 
-    /// Whether a `local` route takes a packet.
+    /// Whether a packet matches a `local` route.
     mutating func isDelivered(_ query: RouteQuery) throws(Interruption) -> Bool {
         guard let result = findAnswer(to: query) else { throw .missing }
         return try value(of: result).type == .local
     }
 
-    /// The place of a query of the item that has an answer; else the query is noted.
+    /// The index of an item's query that has an answer.
+    ///
+    /// Otherwise, records the query.
     private mutating func find(_ query: RouteQuery, and second: RouteQuery?) -> Int? {
         let width = second == nil ? 1 : 2
         guard let place = reading.place(in: lookups, of: query, and: second) else {
@@ -217,31 +224,31 @@ extension Known {
         return place
     }
 
-    /// Notes how long a route lives that the value depends on.
+    /// Records the lifetime of a route that the value depends on.
     mutating func note(lifetime: Int32?) {
         reading.lifetime.shorten(to: lifetime)
     }
 
-    /// Notes an address that the value depends on.
+    /// Records an address that the value depends on.
     mutating func note(address: IPAddress) {
         reading.addresses.insert(address)
     }
 
-    /// Notes what the next evaluation of the item reads in ``remembered``, if it is observed.
+    /// Records the evidence that the next evaluation of the item reads in ``remembered``, if the item is observed.
     mutating func remember(_ memory: EvidenceMemory) {
         reading.memory = Box(memory)
     }
 
-    /// Notes that the value depends on the outer packets of a tunnel.
+    /// Records that the value depends on the outer packets of a tunnel.
     mutating func note(carrier: CarrierKey) {
         if !reading.carriers.contains(carrier) { reading.carriers.append(carrier) }
     }
 
-    /// What the value of an item depends on that has read something.
+    /// The dependencies of an item's value.
     ///
     /// - Parameters:
-    ///   - reading: What it has read.
-    ///   - isDetailed: Whether to list the queries, too.
+    ///   - reading: The facts that the item has read.
+    ///   - isDetailed: Whether to include the queries and the facts about the host.
     /// - Returns: The dependencies.
     func dependencies(of reading: Reading, isDetailed: Bool = false) -> RouteDependencies {
         var dependencies = RouteDependencies()
@@ -263,7 +270,7 @@ extension Known {
             if !reading.carriers.isEmpty { next += reading.carriers }
         }
         add(reading, to: &dependencies, &next)
-        // Few hosts have tunnels.
+        // Few hosts have tunnels, so this loop rarely runs.
         var seen: Set<CarrierKey> = []
         while let key = next.popLast() {
             guard seen.insert(key).inserted, let carrier = carriers[key] else { continue }
@@ -282,7 +289,7 @@ extension Known {
 }
 
 extension Known.Reading {
-    /// Adds queries at the end of those of all items.
+    /// Adds queries that were appended to the queries of all items.
     fileprivate mutating func add(_ place: Int, _ width: Int) {
         if first.isEmpty {
             first = place..<place + width
@@ -295,7 +302,7 @@ extension Known.Reading {
         }
     }
 
-    /// Notes the places of the queries once there are many.
+    /// Builds the table of indices once the item has many queries.
     fileprivate mutating func index(_ lookups: [RouteLookup]) {
         let count = first.count + later.reduce(0) { $0 + $1.count }
         guard count > 128 else { return }
@@ -306,7 +313,7 @@ extension Known.Reading {
         }
     }
 
-    /// The place of a query; `nil` if it was not noted before.
+    /// The index of a query; `nil` if the item has not read it before.
     fileprivate func place(
         in lookups: [RouteLookup],
         of query: RouteQuery,
@@ -319,7 +326,7 @@ extension Known.Reading {
         }
         if first.contains(next) || later.contains(where: { $0.contains(next) }), isAt(next) { return next }
         if !places.isEmpty {
-            // A query alone and one of a pair can be the same: the place is that of one of them.
+            // The same query can occur alone and in a pair. The table has the index of one of them.
             guard let place = places[query] else { return nil }
             if isAt(place) { return place }
         }
@@ -327,16 +334,16 @@ extension Known.Reading {
     }
 }
 
-// MARK: - Asking
+// MARK: - Queries
 
 extension Known {
-    /// Asks for all that is missing, as much as possible at once.
+    /// Queries all missing facts, as many as possible at once.
     ///
-    /// - Returns: Whether anything was missing.
+    /// - Returns: Whether a fact was missing.
     mutating func ask(_ facts: NetworkFacts) -> Bool {
         round += 1
         var isAsked = isBeginningAgain
-        // Not before: the other items of this round find their interfaces gone, too.
+        // Done only now, so that the other items of this round also see their interfaces as removed.
         if isBeginningAgain { interfaces.forgetAbsent() }
         isBeginningAgain = false
         if knownHost?.ask(facts) == true { isAsked = true }
@@ -351,7 +358,7 @@ extension Known {
         return true
     }
 
-    /// What is missing, in words.
+    /// The missing facts, in words.
     var missing: [String] {
         let routes = lookups[answered...].filter { !$0.query.selectsNexthop }.map { lookup in
             "route to \(lookup.query.destination)" + (lookup.query.source.map { " from \($0)" } ?? "")
@@ -360,7 +367,7 @@ extension Known {
         return again + (knownHost?.missing ?? []) + interfaces.missing + routes
     }
 
-    /// Makes room for the queries of some items: the entry and the packet, as most ask for no more.
+    /// Reserves memory for the queries of some items: the entry and the packet, because most items need no more.
     mutating func reserve(_ count: Int) {
         lookups.reserveCapacity(2 * count)
     }

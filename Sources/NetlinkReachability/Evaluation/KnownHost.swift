@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// Facts of one kind, by what they are about; a failure is remembered as a fact is.
+/// Facts of one kind, by their keys.
 ///
 /// There are few of a kind, so a search is as fast as a table.
 final class KnownFacts<Key: Equatable, Value> {
@@ -45,7 +45,7 @@ extension KnownFacts where Key == Whole {
     func get() throws(Interruption) -> Value { try get(.host) }
 }
 
-/// The key of a fact that there is once.
+/// The key of a fact that exists once per host.
 enum Whole {
     case host
 }
@@ -160,20 +160,24 @@ final class KnownHost {
     }
 }
 
-/// The facts about interfaces that a batch knows.
+/// The facts of a batch about interfaces.
 struct KnownInterfaces {
-    /// Facts by the index of the interface; about the same one, those that came with the answers, the newest first, and
-    /// then those that were asked for since.
+    /// Facts sorted by the index of the interface.
+    ///
+    /// For the same interface: facts that came with answers, the newest first, and then facts that were queried
+    /// since.
     private var readings: [InterfaceReading] = []
     /// Interfaces that do not exist.
     private var absent: Set<UInt32> = []
-    /// The errors of those that were asked for in vain: less detail can be known.
+    /// The errors of failed queries.
+    ///
+    /// Facts with less detail can still be known.
     private var failures: [(index: UInt32, detail: QueryDetail, error: ReachabilityError)] = []
     private var unknown: [(index: UInt32, detail: QueryDetail)] = []
     /// Whether one of the interfaces is a tunnel.
     private(set) var haveTunnels = false
 
-    /// The facts about an interface; `nil` when there is none.
+    /// The facts about an interface; `nil` if it does not exist.
     mutating func facts(
         aboutInterface index: UInt32,
         _ detail: QueryDetail
@@ -190,7 +194,9 @@ struct KnownInterfaces {
         return false
     }
 
-    /// Returns if it is known that an interface does not exist.
+    /// Returns if the interface is known not to exist.
+    ///
+    /// Throws otherwise.
     private mutating func checkAbsence(
         of index: UInt32,
         _ detail: QueryDetail
@@ -203,12 +209,12 @@ struct KnownInterfaces {
         throw .missing
     }
 
-    /// The traits of an interface whose facts are known; `nil` for another one.
+    /// The traits of an interface; `nil` if they are not known.
     func knownTraits(ofInterface index: UInt32, _ detail: QueryDetail) -> InterfaceTraits? {
         place(of: index, detail).map { readings[$0].facts.traits }
     }
 
-    /// The facts about an interface, if they are known.
+    /// The facts about an interface; `nil` if they are not known.
     func knownFacts(aboutInterface index: UInt32, _ detail: QueryDetail) -> InterfaceFacts? {
         place(of: index, detail).map { readings[$0].facts }
     }
@@ -218,16 +224,20 @@ struct KnownInterfaces {
         return readings[first...].prefix { $0.facts.index == index }.firstIndex { $0.suffices(for: detail) }
     }
 
-    /// Adds facts that came with answers: a later one can be about the same interface.
+    /// Adds facts that came with answers.
+    ///
+    /// Several can be about the same interface.
     mutating func add(_ found: [InterfaceReading]) {
         guard !found.isEmpty else { return }
         readings = readings.isEmpty ? found : found + readings
-        // The newest ones stay first: the order is stable.
+        // The sort is stable, so the newest facts stay first.
         if readings.count > 1 { readings.sort { $0.facts.index < $1.facts.index } }
         for reading in found { note(reading.facts) }
     }
 
-    /// Asks for all that is missing; returns whether that was anything.
+    /// Queries all missing facts.
+    ///
+    /// Returns whether there were any.
     mutating func ask(_ routing: any RoutingSource) -> Bool {
         guard !unknown.isEmpty else { return false }
         for (index, detail) in unknown where place(of: index, detail) == nil {
@@ -251,10 +261,10 @@ struct KnownInterfaces {
         if facts.traits.contains(.isTunnel) { haveTunnels = true }
     }
 
-    /// What is missing, in words.
+    /// The missing facts, in words.
     var missing: [String] { Set(unknown.map(\.index)).sorted().map { "interface \($0)" } }
 
-    /// Forgets which interfaces do not exist, and which were asked for in vain.
+    /// Forgets which interfaces do not exist, and which queries failed.
     mutating func forgetAbsent() {
         (absent, failures) = ([], [])
     }

@@ -4,27 +4,32 @@ internal import RoutingModel
 
 /// The driver of all evaluations.
 ///
-/// It asks for all that is missing together, and then evaluates again what has no value yet.
+/// The driver queries all missing facts together, and then repeats the evaluations that have no value yet.
 extension NetworkFacts {
-    /// The most items that share what is known: more would take memory, and gain no time.
+    /// The most items in a batch.
     ///
-    /// The monitor reads notifications again after as many observations.
+    /// A larger batch would use more memory without saving time.
+    ///
+    /// The monitor reads notifications after each batch.
     static let batchLimit = 256
     /// How often evaluations begin again because the network has changed meanwhile.
     private static let changeLimit = 3
-    /// How often an evaluation can find something missing: a tunnel in a tunnel needs a few rounds for each.
+    /// How many rounds of queries an evaluation can need.
+    ///
+    /// A nested tunnel needs a few rounds for each level.
     private static let roundLimit = 256
 
     /// Evaluates items in batches.
     ///
     /// - Parameters:
     ///   - count: The number of items.
-    ///   - isOutdated: Whether the network has changed since this was last called. All that is known is dropped then,
-    ///     so that no value mixes answers of before and of after a change, unless the network changes again and again.
-    ///   - evaluate: Evaluates an item: a function of what is known alone, which is called again where something was
+    ///   - isOutdated: Whether the network has changed since the last call. All known facts are dropped then, so
+    ///     that no value combines answers from before and after a change. This is limited if the network changes
+    ///     again and again.
+    ///   - evaluate: Evaluates an item: a pure function of the known facts, which is called again after facts were
     ///     missing.
-    ///   - take: Takes the value of an item, and what it depends on; within a round in the order of the items.
-    /// - Throws: What `take` throws; the items that were not taken are left.
+    ///   - take: Receives the value of an item and its dependencies; within a round, in the order of the items.
+    /// - Throws: The error of `take`, which ends the evaluation of the other items.
     func evaluate<Value, Failure: Error>(
         _ count: Int,
         isOutdated: () -> Bool = { false },
@@ -74,7 +79,7 @@ extension NetworkFacts {
     ///
     /// - Parameter body: The evaluation.
     /// - Returns: The value.
-    /// - Throws: `ReachabilityError` if there is none.
+    /// - Throws: `ReachabilityError` if there is no value.
     func evaluate<Value>(
         _ body: (inout Known) throws(Interruption) -> Value
     ) throws(ReachabilityError) -> Value {
@@ -92,7 +97,7 @@ extension NetworkFacts {
     ///
     /// - Parameters:
     ///   - items: The items.
-    ///   - body: The evaluation of one.
+    ///   - body: The evaluation of one item.
     /// - Returns: The values, in the order of the items.
     func values<Item, Value>(
         of items: [Item],
@@ -109,7 +114,7 @@ extension NetworkFacts {
 }
 
 extension ReachabilityError {
-    /// A fault of an evaluation: it misses nothing new, or without end.
+    /// The error for a fault in an evaluation: it needs no new fact and has no value, or it needs facts without end.
     fileprivate static func endlessEvaluation(_ missing: [String]) -> ReachabilityError {
         let words = missing.isEmpty ? "nothing" : missing.prefix(4).joined(separator: ", ")
         return ReachabilityError(

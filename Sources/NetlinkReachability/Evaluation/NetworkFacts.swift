@@ -2,7 +2,7 @@
 
 package import RoutingModel
 
-/// Where evaluations get their facts: routing tables, addresses of names, and name servers.
+/// The sources of facts for evaluations: routing tables, addresses of names, and name servers.
 ///
 /// The monitor of a ``NetworkSource`` holds and watches these facts.
 package final class NetworkFacts: Sendable {
@@ -10,14 +10,14 @@ package final class NetworkFacts: Sendable {
     package let routing: any RoutingSource
     /// Resolves names.
     package let resolver: any HostResolver
-    /// Lists the name servers that the resolver asks.
+    /// Lists the name servers of the resolver.
     package let nameservers: Nameservers.Source
     /// Returns the policy that orders addresses.
     package let addressPolicy: AddressPolicy.Source
-    /// The time at which facts are read that have an age.
+    /// The clock for facts that have an age.
     let clock: any MonitorClock
 
-    /// Collects the sources.
+    /// Creates the facts from their sources.
     package init(
         routing: any RoutingSource,
         resolver: any HostResolver,

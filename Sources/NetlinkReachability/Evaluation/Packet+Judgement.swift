@@ -2,9 +2,9 @@
 
 internal import RoutingModel
 
-// From a route to flags with a reason: what the rules read is made known first.
+// Turns a route into flags with a reason. The facts that the rules read are collected first.
 extension Packet {
-    /// Judges the route of the packet, and that of the packet around it.
+    /// Judges the route of the packet, and the route of its outer packet.
     func judge(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Judgement {
         switch route.outcome {
         case .unreachable(let reason): return Judgement([], reason.kind)
@@ -17,7 +17,7 @@ extension Packet {
         case .answered(let answer):
             if answer.isEncapsulated { return try judgeEncapsulated(answer, route, &known) }
             guard known.interfaces.haveTunnels else {
-                // Nearly all hosts: the facts are known, and nothing is copied.
+                // The common case: without tunnels, the facts are known and nothing is copied.
                 return ReachabilityRules.judge(answer, of: candidate, route.query) {
                     known.interfaces.knownTraits(ofInterface: $0, detail)
                 }
@@ -27,10 +27,10 @@ extension Packet {
         }
     }
 
-    /// Judges the route of a packet that stands for one address, whose packets take one nexthop of several.
+    /// Judges the route of a packet to one address, which uses only one of several nexthops.
     func judgeAlone(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Judgement {
         let judgement = try judge(route, &known)
-        // The default path stands for many addresses, whose packets take each nexthop.
+        // The default path stands for many addresses, whose packets use all nexthops.
         guard case .answered(let answer) = route.outcome, answer.isNexthopUndecided, !candidate.isDefaultPath,
             !answer.isEncapsulated
         else { return judgement }
@@ -57,7 +57,8 @@ extension Packet {
         guard let nexthop = answer.nexthop, let encapsulation = nexthop.encapsulation?.value else {
             return judgement
         }
-        // A tunnel with `external` alone reads them (`skb_tunnel_info`); another interface sends the packet as it is.
+        // Only a tunnel with `external` uses these attributes (`skb_tunnel_info`). Any other interface sends the
+        // packet unchanged.
         let index = (judgement.nexthop ?? nexthop).interfaceIndex
         if [.ip, .ip6].contains(encapsulation.kind),
             let link = try known.interfaces.facts(aboutInterface: index, detail)?.link,
@@ -68,7 +69,7 @@ extension Packet {
         return ReachabilityRules.judge(judgement, inside: try known.value(of: outer), encapsulation)
     }
 
-    /// The evaluation of the packet that the route puts around this one; `nil` where there is none.
+    /// The evaluation of the outer packet; `nil` if the route does not encapsulate.
     func outerEvaluation(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Evaluation? {
         guard let (destination, answer) = route.outer?.value, let packets = outerPackets(route) else {
             return nil
@@ -87,7 +88,7 @@ extension Packet {
         _ known: inout Known
     ) throws(Interruption) -> InterfaceFacts? {
         guard let index = judgement.nexthop?.interfaceIndex else { return nil }
-        // Flags alone do not need those of every interface.
+        // For flags alone, the facts about an interface are optional.
         return detail == .flags
             ? known.interfaces.knownFacts(aboutInterface: index, detail)
             : try known.interfaces.facts(aboutInterface: index, detail)
@@ -97,15 +98,15 @@ extension Packet {
 // MARK: - Evaluations
 
 extension Packet {
-    /// Combines a judgement with its basis.
+    /// Combines a judgement with the query and the answer behind it.
     ///
     /// - Parameters:
     ///   - route: The route of the packet.
-    ///   - judgement: The judgement on it.
+    ///   - judgement: The judgement on this route.
     ///   - all: The evaluations of all candidates.
-    ///   - known: What is known.
+    ///   - known: The known facts.
     /// - Returns: The evaluation.
-    /// - Throws: ``Interruption/missing`` if it needs more.
+    /// - Throws: ``Interruption/missing`` if a fact is not known yet.
     func evaluation(
         _ route: PacketRoute,
         _ judgement: Judgement,
@@ -136,9 +137,9 @@ extension Packet {
         return Evaluation(judgement, try facts(of: judgement, &known), basis)
     }
 
-    /// The rule or route that refuses the packet; `nil` where none does, and for flags alone.
+    /// The rule or route that refuses the packet; `nil` if none does, and if only flags are needed.
     ///
-    /// The kernel takes the destination of a bound IPv4 packet to be on the link where it is refused.
+    /// If a bound IPv4 packet is refused, the kernel treats its destination as on the link.
     private func refusal(
         _ judgement: Judgement,
         _ route: PacketRoute,
@@ -174,8 +175,8 @@ extension Packet {
         return [first[true], first[false]].compactMap(\.self)
     }
 
-    /// The address that would be the source of the packet but for duplicate address detection, in words; empty for
-    /// none.
+    /// The address that will become the packet's source when duplicate address detection ends, in words; empty if
+    /// there is none.
     private func pendingSource(
         of judgement: Judgement,
         _ packet: RouteQuery,
@@ -189,7 +190,7 @@ extension Packet {
             of: packet.destination, through: judgement.nexthop?.interfaceIndex ?? bound)
     }
 
-    /// What became of the packets around this one; `nil` where there are none.
+    /// Why the outer packet can or cannot leave; `nil` if the route does not encapsulate.
     private func outerReason(
         of judgement: Judgement,
         _ route: PacketRoute,
@@ -213,7 +214,7 @@ extension PacketRoute {
 }
 
 extension RouteAnswer {
-    /// The source address of a packet; `nil` where it is unknown, and where there is none.
+    /// The source address of a packet; `nil` if it is unknown or unspecified.
     fileprivate func sourceAddress(of query: RouteQuery) -> IPAddress? {
         let source = query.source ?? self.source
         return source?.isUnspecified == true ? nil : source

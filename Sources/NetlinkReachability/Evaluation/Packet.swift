@@ -3,22 +3,23 @@
 internal import Glibc
 package import RoutingModel
 
-/// An address that a target stands for, one of possibly several.
+/// One of the addresses that a target stands for.
 package struct Candidate: Hashable, Sendable {
-    /// The address that the kernel is asked about.
+    /// The address in queries to the kernel.
     package var destination: IPAddress
-    /// Whether the address only stands for the default path.
+    /// Whether the address is an example for the default path.
     package var isDefaultPath: Bool
 
-    /// An address that is evaluated for its own sake.
+    /// Creates a candidate for an address that is itself the target.
     package static func address(_ address: IPAddress) -> Candidate {
         Candidate(destination: address, isDefaultPath: false)
     }
 
-    /// The default path of one family, through the interface of a zone or any: public addresses stand for it.
+    /// The candidates for the default path of one family, through the interface of a zone or any interface: public
+    /// addresses.
     ///
-    /// IPv4 has one in each half of the address space, because a host can send one half elsewhere. Filters of special
-    /// addresses do not answer for them, as they would for 0.0.0.1 or `::`.
+    /// IPv4 has one candidate in each half of the address space, because a host can route one half elsewhere. These
+    /// addresses do not match routes that filter special addresses, as 0.0.0.1 or `::` would.
     package static func defaultPath(_ family: IPAddress.Family, zone: ZoneIdentifier? = nil) -> [Candidate] {
         let probes =
             switch family {
@@ -32,7 +33,9 @@ package struct Candidate: Hashable, Sendable {
         }
     }
 
-    /// The candidates of an address, which are those of the default path for the zero addresses.
+    /// The candidates for an address.
+    ///
+    /// The zero addresses have the candidates of the default path.
     package static func candidates(for address: IPAddress) -> [Candidate] {
         let address = address.unmapped
         guard address.isUnspecified else { return [.address(address)] }
@@ -40,36 +43,36 @@ package struct Candidate: Hashable, Sendable {
     }
 }
 
-/// A packet to one address, as far as it is known without asking: that of a socket, or one that a tunnel sends.
+/// A packet to one address, as far as it is known without queries: a packet of a socket or of a tunnel.
 struct Packet {
-    /// The address that the packet goes to.
+    /// The destination of the packet.
     let candidate: Candidate
-    /// How much to find out.
+    /// The detail that is needed.
     let detail: QueryDetail
-    /// The packet, but for an interface that has to be found and a source address that the kernel selects.
+    /// The packet, without an interface that has to be found and without a source address that the kernel selects.
     let query: RouteQuery
-    /// The interface that the socket is bound to, if it has to be found.
+    /// The interface that the socket is bound to, if its index has to be found.
     var interface: InterfaceReference?
     /// The name of the interface that the socket is bound to, if that is known.
     var boundInterface: String?
     /// The local address that the socket is bound to.
     var local: IPAddress?
-    /// Whether the socket is connected: its packets take one nexthop of several, which the kernel chooses by a hash.
+    /// Whether the socket is connected: its packets use one of several nexthops, which the kernel chooses by a hash.
     var isConnected = false
-    /// Whether the packet stands for others that can take each nexthop of several.
+    /// Whether the packet stands for others that together use all of several nexthops.
     var takesEachNexthop: Bool
     /// Whether these are the outer packets of a tunnel.
     ///
     /// The kernel looks up their route once, without a second lookup from the selected source address, and sends them
     /// out of an interface that is given even without a matching route.
     var isOuter = false
-    /// Why nothing sends the packet, whatever its route; `nil` for nothing.
+    /// Why the packet is never sent, whatever its route; `nil` if it can be sent.
     var refusal: ReachabilityReason?
-    /// The mark of the packets that a tunnel sends (``CarrierKey/packetMark``); `nil` if they have the one that they
-    /// are routed by.
+    /// The mark of a tunnel's outer packets (``CarrierKey/packetMark``); `nil` if it is the mark that they are routed
+    /// by.
     var packetMark: UInt32?
 
-    /// A packet that is known but for its route.
+    /// Creates a packet whose interface is known.
     init(_ candidate: Candidate, _ detail: QueryDetail, _ query: RouteQuery, boundTo interface: String? = nil)
     {
         self.candidate = candidate
@@ -79,14 +82,15 @@ struct Packet {
         boundInterface = interface
     }
 
-    /// A packet of a socket, or of a tunnel.
+    /// Creates a packet of a socket or of a tunnel.
     ///
     /// - Parameters:
     ///   - candidate: The address.
     ///   - local: The local address that the socket is bound to; `nil` for none.
     ///   - options: The options of the socket.
     ///   - detail: How much to find out.
-    ///   - index: The interface that the socket is bound to, 0 for none; `nil` where the options and zones say it.
+    ///   - index: The interface that the socket is bound to, 0 for none; `nil` if the options and zones name the
+    ///     interface.
     init(
         _ candidate: Candidate,
         from local: IPAddress?,
@@ -106,10 +110,10 @@ struct Packet {
             }
     }
 
-    /// The packet inside of a tunnel.
+    /// This packet as the inner packet of a tunnel.
     var inner: InnerPackets { InnerPackets(query, detail, mark: packetMark) }
 
-    /// The packet that the route puts around this one, with the mark of this one (`seg6_output`).
+    /// The query for the outer packet, which has the mark of this one (`seg6_output`).
     func outerQuery(_ destination: IPAddress) -> RouteQuery {
         var outer = RouteQuery(destination: destination)
         outer.mark = inner.mark
@@ -118,11 +122,11 @@ struct Packet {
     }
 }
 
-/// Packets that leave through an interface, as far as they decide what carries it if it is a tunnel.
+/// The properties of packets that affect the carrier of the tunnel through which they leave.
 struct InnerPackets: Hashable, Sendable {
     let destination: IPAddress
     let mark: UInt32
-    /// How much of the interface is known.
+    /// The detail that is known about the interface.
     let detail: QueryDetail
 
     init(_ query: RouteQuery, _ detail: QueryDetail, mark: UInt32? = nil) {
@@ -134,19 +138,21 @@ struct InnerPackets: Hashable, Sendable {
 struct PacketRoute {
     enum Outcome {
         case answered(RouteAnswer)
-        /// Nothing can be sent, and the kernel was not asked or its answer does not count.
+        /// The packet cannot be sent. The kernel was not queried, or its answer does not apply.
         case unreachable(ReachabilityReason)
     }
 
     let outcome: Outcome
-    /// The packet, with the interface that its socket is bound to and the source address that it has; `nil` where the
-    /// kernel selects that.
+    /// The packet, with the interface that its socket is bound to and its source address; `nil` if the kernel selects
+    /// the source address.
     let query: RouteQuery
-    /// The name of the interface that the socket is bound to, as the caller gave it, which can be an alternative one.
+    /// The name of the interface that the socket is bound to, as the caller gave it.
+    ///
+    /// It can be an alternative name.
     let boundInterface: String?
-    /// What the tables have for the local IPv4 address of the socket.
+    /// The routing result for the local IPv4 address of the socket.
     var localEntry: RoutingResult?
-    /// The destination and the route of the outer packet, where the route encapsulates the packet.
+    /// The destination and the route of the outer packet, if the route encapsulates the packet.
     var outer: Box<(destination: IPAddress, answer: RouteAnswer)>?
 
     static func unreachable(_ reason: ReachabilityReason, _ query: RouteQuery) -> PacketRoute {
@@ -157,14 +163,14 @@ struct PacketRoute {
 // MARK: - The route of a packet
 
 extension Packet {
-    /// A route, and the source address of the packet; `nil` where the kernel selects it.
+    /// A route, and the source address of the packet; `nil` if the kernel selects the source address.
     private typealias Selection = (source: IPAddress?, answer: RouteAnswer)
 
     /// Finds the route of the packet.
     ///
-    /// A socket gets other answers than a plain query: one without a source address selects one. IPv4 sockets look up
-    /// again with it (`ip_route_connect`), IPv6 sockets only where the first lookup is rejected
-    /// (`ip6_dst_lookup_tail`).
+    /// A socket's answers differ from those of a plain query, because a socket without a source address selects one.
+    /// An IPv4 socket then looks up the route again (`ip_route_connect`). An IPv6 socket does so only if the first
+    /// lookup is rejected (`ip6_dst_lookup_tail`).
     func route(_ known: inout Known) throws(Interruption) -> PacketRoute {
         var query = query
         if let refusal { return .unreachable(refusal, query) }
@@ -177,8 +183,8 @@ extension Packet {
             }
             query.outputInterface = found.index
             boundInterface = found.name
-            // The packets of a socket that is bound to another interface than the loopback never arrive, unless there
-            // are such addresses behind it.
+            // Packets to a loopback address do not arrive if the socket is bound to another interface, unless that
+            // interface has such addresses behind it (`route_localnet`).
             if candidate.destination.isLoopback, !found.takesLoopback {
                 return .unreachable(ReachabilityReason(.noRouteOutOfInterface, found.name), query)
             }
@@ -191,7 +197,7 @@ extension Packet {
         let selected: Selection
         do throws(Interruption) {
             if let end, end.address.family == .v4 {
-                // The local address is looked up together with the packet, and judged before its route.
+                // The local address is looked up together with the packet, and checked before the packet's route.
                 localEntry = known.findAnswer(to: RouteQuery(destination: end.address))
                 _ = findAnswers(query, &known)
                 guard let localEntry else { throw .missing }
@@ -204,7 +210,7 @@ extension Packet {
             }
             selected = try select(query, &known)
         } catch {
-            // The interface that the socket is bound to was removed meanwhile: there is none then.
+            // The interface that the socket is bound to was removed meanwhile: it no longer exists.
             guard case .failed(let failure) = error, failure.number == ENODEV, query.outputInterface != 0
             else { throw error }
             let name = boundInterface.map(InterfaceReference.init(name:))
@@ -217,19 +223,19 @@ extension Packet {
             boundInterface: boundInterface, localEntry: localEntry, outer: outer)
     }
 
-    /// The answers about this packet, or another one like it; `nil` if they are missing.
+    /// The answers about this packet, or about a variant of it; `nil` if they are not known yet.
     private func findAnswers(_ query: RouteQuery, _ known: inout Known) -> Known.PacketAnswers? {
         known.findAnswers(entry: entryQuery(query), packet: query.forPacket)
     }
 
-    /// The query for the entry of the tables.
+    /// The query for the routing table entry.
     private func entryQuery(_ query: RouteQuery) -> RouteQuery {
-        // A tunnel whose packets have the source of its own local end is not as strict as a socket
+        // Packets of a tunnel with a local end do not have the strict source check of a bound socket
         // (`ip6_dst_lookup_tail`).
         isOuter && self.query.source != nil ? query : query.ofSocket
     }
 
-    /// The route that a packet takes, from the answers about it.
+    /// The route of a packet, from the answers about it.
     private func route(
         _ answers: Known.PacketAnswers,
         of query: RouteQuery,
@@ -237,7 +243,7 @@ extension Packet {
     ) throws(Interruption) -> RouteAnswer {
         let bound = try known.value(of: answers.entry).bound(toInterface: query.outputInterface)
         let choice = try known.value(of: answers.packet)
-        // `ip_route_output_key_hash_rcu` takes the destination to be on the link.
+        // `ip_route_output_key_hash_rcu` treats the destination as on the link.
         if isOuter, query.destination.family == .v4, bound.isRejected, query.outputInterface != 0,
             !choice.isRejected
         {
@@ -247,7 +253,7 @@ extension Packet {
         return bound.taken(by: choice, of: entryQuery(query), takesOne: takesOne)
     }
 
-    /// Whether all packets to the address take the nexthop of the kernel's answer.
+    /// Whether all packets to the address use the nexthop of the kernel's answer.
     private func takesOneNexthop(
         of entry: RouteAnswer,
         _ query: RouteQuery,
@@ -259,25 +265,25 @@ extension Packet {
         return policy?.choosesOneNexthop(for: query) == true
     }
 
-    /// Finds the route that the packet takes after the kernel has selected its source address.
+    /// Finds the packet's route after the kernel has selected its source address.
     private func select(_ query: RouteQuery, _ known: inout Known) throws(Interruption) -> Selection {
         guard let answers = findAnswers(query, &known) else { throw .missing }
         let answer = try route(answers, of: query, &known)
         known.note(lifetime: answer.lifetime)
         let isIPv6 = query.destination.family == .v6
-        // No source address changes the route of a tunnel's IPv4 packets.
+        // The source address does not change the route of a tunnel's IPv4 packets.
         if isOuter, !isIPv6 { return (query.source, answer) }
         if answer.isRejected, let source = sourceOnLink(query, answers.packet) {
             return try select(query, after: answer, from: [source], &known)
         }
-        // The hash of the nexthops is of both addresses.
+        // The hash for the nexthops covers both addresses.
         let isChosen =
             !isIPv6 && answers.entry.answer?.hasSeveralNexthops == true && !answer.hasSeveralNexthops
         guard query.source == nil, isChosen || selectsSource(after: answer) else {
             return (query.source, answer)
         }
-        // Each nexthop of an IPv4 route has a source of its own. The kernel's answer has that of the nexthop which its
-        // hash chooses for this destination; a recording does not contain the hash.
+        // Each nexthop of an IPv4 route has its own source address. The kernel's answer has the source of the nexthop
+        // that its hash chooses for this destination. A recording does not contain the hash.
         let isOpen = candidate.isDefaultPath && !isIPv6 && answer.hasSeveralNexthops
         var sources: [IPAddress]
         if !isOpen, let source = answer.source {
@@ -285,18 +291,18 @@ extension Packet {
         } else {
             sources = try known.host.sources.get(SourceQuery(query, after: answer))
         }
-        // An IPv6 socket whose first lookup is accepted keeps that route, and only needs an address to send from.
+        // An IPv6 socket keeps the route of a first lookup that is accepted. It only needs a source address.
         if isIPv6, !answer.isRejected {
             return (nil, sources.isEmpty ? .rejected(.noSourceAddress) : answer)
         }
         return sources.isEmpty ? (nil, answer) : try select(query, after: answer, from: sources, &known)
     }
 
-    /// The address that the kernel selects for a bound IPv4 packet that no route matches; `nil` for none.
+    /// The source address that the kernel selects for a bound IPv4 packet without a matching route; `nil` for none.
     ///
-    /// The kernel takes the destination to be on the link and selects an address there
-    /// (`ip_route_output_key_hash_rcu`). A route can match a packet from it, by a rule of a host with several uplinks
-    /// (`ip rule add from`).
+    /// The kernel treats the destination as on the link, and selects an address of that link
+    /// (`ip_route_output_key_hash_rcu`). A packet from that address can match a route, by a rule of a host with
+    /// several uplinks (`ip rule add from`).
     private func sourceOnLink(_ query: RouteQuery, _ packet: RoutingResult) -> IPAddress? {
         guard query.outputInterface != 0, query.source == nil, query.destination.family == .v4,
             case .success(let answer) = packet, let source = answer.source
@@ -304,14 +310,14 @@ extension Packet {
         return source.isUnspecified ? nil : source
     }
 
-    /// Whether the source address that a socket without one selects can change the answer.
+    /// Whether the source address that the kernel selects can change the answer.
     private func selectsSource(after answer: RouteAnswer) -> Bool {
-        // A rejection is the last word in IPv4 alone.
+        // Only in IPv4 is a rejection final.
         guard case .taken(let match) = answer else { return query.destination.family == .v6 }
         return match.dependsOnSource
     }
 
-    /// Finds the route from each of the source addresses that the kernel can select.
+    /// Finds the route for each of the source addresses that the kernel can select.
     private func select(
         _ query: RouteQuery,
         after first: RouteAnswer,
@@ -324,7 +330,7 @@ extension Packet {
         for (source, answers) in zip(sources, answers) {
             guard let answers else { throw .missing }
             let answer = try route(answers, of: query.from(source), &known)
-            // The first rejection says more.
+            // The first rejection is more specific.
             let next: Selection = isIPv6 && answer.isRejected ? (nil, first) : (source, answer)
             known.note(lifetime: next.answer.lifetime)
             guard let earlier = found else {
@@ -332,20 +338,20 @@ extension Packet {
                 continue
             }
             guard earlier.answer.path != next.answer.path else { continue }
-            // Each nexthop of an IPv4 route has a source: the nexthops of all of them are evaluated.
+            // Each nexthop of an IPv4 route has its own source: the nexthops for all sources are evaluated.
             guard !isIPv6, let both = earlier.answer.merged(with: next.answer) else {
                 throw .failed(.undecidedSource(query.from(source)))
             }
             found?.answer = both
         }
         guard let found else { return (nil, first) }
-        // It is unknown which of several addresses the kernel selects.
+        // With several addresses, it is unknown which one the kernel selects.
         return sources.count > 1 ? (nil, found.answer.with { $0.source = nil }) : found
     }
 
-    /// Makes sure that the facts about the interfaces of an answer are known.
+    /// Ensures that the facts about the interfaces of an answer are known.
     ///
-    /// If none of the interfaces exists, they went away after the answer, and the route with them.
+    /// If none of the interfaces exists, they were removed after the answer, and the route with them.
     private func fetchInterfaces(of answer: RouteAnswer, _ known: inout Known) throws(Interruption) {
         if packetMark != nil, answer.nexthops.count > CarrierKey.nexthopLimit {
             throw .failed(.undecidedCarrier)
@@ -361,7 +367,7 @@ extension Packet {
             isAnyFound = try known.interfaces.exists(index, detail)
         }
         if decides, !isAnyFound, known.beginsAgain() { throw .missing }
-        // A report names those of the other nexthops, too.
+        // A report also names the interfaces of the other nexthops.
         if let others = match.entry?.nexthops, others.count > match.nexthops.count {
             _ = try known.all(others) { (nexthop, known) throws(Interruption) in
                 try known.interfaces.exists(nexthop.interfaceIndex, detail)
@@ -385,7 +391,7 @@ extension ReachabilityError {
         )
     }
 
-    /// The kernel can select several source addresses, and the answers differ in kind.
+    /// The error if the kernel can select several source addresses whose answers differ in kind.
     static func undecidedSource(_ query: RouteQuery) -> ReachabilityError {
         ReachabilityError(
             .undecided,
@@ -398,14 +404,14 @@ extension ReachabilityError {
 }
 
 extension RouteQuery {
-    /// The query with the strictness of a bound IPv6 socket that has a source address.
+    /// The query with the strict check of a bound IPv6 socket that has a source address.
     var ofSocket: RouteQuery {
         var query = self
         query.isStrict = source != nil && outputInterface != 0 && destination.family == .v6
         return query
     }
 
-    /// The query about a packet from a source address; `nil` where the kernel selects it.
+    /// The query with a source address; `nil` if the kernel selects the source address.
     func from(_ source: IPAddress?) -> RouteQuery {
         var query = self
         query.source = source
@@ -416,10 +422,10 @@ extension RouteQuery {
 // MARK: - Encapsulation
 
 extension Packet {
-    /// Finds the route of the packet that a route puts around this one; `nil` if it puts none around it.
+    /// Finds the route of the outer packet; `nil` if the route does not encapsulate.
     ///
-    /// It is not followed into a third packet. No answer shows which source address it has, unless that was selected
-    /// before (seg6).
+    /// A second encapsulation is not followed. No answer shows the source address of the outer packet, unless it was
+    /// selected before (seg6).
     private func outerRoute(
         inside answer: RouteAnswer,
         _ known: inout Known
@@ -432,14 +438,14 @@ extension Packet {
         }
         guard let destination = encapsulation.destination else { return nil }
         let query = outerQuery(destination)
-        // The other kinds have the source of the tunnel, or select it after the lookup.
+        // Other kinds use the source of the tunnel, or select it after the lookup.
         var sources: [IPAddress?] = [nil]
         if encapsulation.kind == .seg6 {
             let found = try known.outerSources(for: destination, through: answer)
             if !found.isEmpty { sources = found }
         }
         let answers = sources.map { findAnswers(query.from($0), &known) }
-        // The flow label of the packet inside counts in the hash of the nexthops.
+        // The hash for the nexthops covers the flow label of the inner packet, so all nexthops are possible.
         var packet = self
         packet.takesEachNexthop = true
         var outer: RouteAnswer?
@@ -462,12 +468,12 @@ extension Packet {
         return Box((destination, outer))
     }
 
-    /// The packets that the route puts around this one.
+    /// The outer packets of the route.
     func outerPackets(_ route: PacketRoute) -> InnerPackets? {
         route.outer.map { InnerPackets(outerQuery($0.value.destination), detail) }
     }
 
-    /// The packet whose route decided: this one, or the one around it.
+    /// The packets whose route decided: the inner or the outer ones.
     func deciding(_ judgement: Judgement, _ route: PacketRoute) -> InnerPackets {
         judgement.isOfOuter ? outerPackets(route) ?? inner : inner
     }

@@ -2,20 +2,20 @@
 
 package import RoutingModel
 
-/// The rules: what the kernel answered and the facts about the interface, as flags and a reason.
+/// The rules that turn the kernel's answer and the facts about interfaces into flags and a reason.
 ///
-/// Pure. The live kernel, a recording and a simulated network all use these functions.
+/// Pure functions. The live kernel, a recording and a simulated network all use them.
 package enum ReachabilityRules {
-    /// The flags, and what decided.
+    /// The flags, and the fact that decided.
     private typealias Decision = (flags: ReachabilityFlags, kind: ReachabilityReason.Kind)
 
     /// Judges the kernel's answer about one candidate.
     ///
     /// - Parameters:
-    ///   - answer: What the kernel answered.
-    ///   - candidate: What was looked up.
+    ///   - answer: The kernel's answer.
+    ///   - candidate: The address that was looked up.
     ///   - packet: The packet of the answer.
-    ///   - traits: Returns the traits of an interface; `nil` when it is gone.
+    ///   - traits: Returns the traits of an interface; `nil` if it was removed.
     /// - Returns: The judgement, with the nexthop that decided.
     package static func judge(
         _ answer: RouteAnswer,
@@ -48,14 +48,14 @@ package enum ReachabilityRules {
     ///
     /// - Parameters:
     ///   - inner: The judgement on the packet by the interface of its route.
-    ///   - outer: The evaluation of the packet around it; `nil` for labels.
-    ///   - encapsulation: What the route puts around the packet.
+    ///   - outer: The evaluation of the outer packet; `nil` for labels.
+    ///   - encapsulation: The encapsulation of the route.
     /// - Returns: The judgement, with the nexthop that decided.
     package static func judge(_ inner: Judgement, inside outer: Evaluation?, _ encapsulation: Encapsulation)
         -> Judgement
     {
         var judgement = inner
-        // seg6 looks up the outer packet whatever the state of the route's interface (`seg6_output`).
+        // seg6 looks up the outer packet in any state of the route's interface (`seg6_output`).
         let isBlocked = [
             .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier, .payloadNotCarried, .noPeer,
         ].contains(inner.kind)
@@ -77,18 +77,21 @@ package enum ReachabilityRules {
         return judgement
     }
 
-    /// Whether connect(2) of a TCP socket takes an address to be that of a group, which it refuses (ENETUNREACH).
+    /// Whether connect(2) of a TCP socket treats an address as a group or broadcast address, which it refuses
+    /// (ENETUNREACH).
     ///
-    /// The type of the route decides for IPv4 (`tcp_v4_connect`), and the address alone for IPv6 (`tcp_v6_connect`).
+    /// For IPv4, the type of the route decides (`tcp_v4_connect`). For IPv6, only the address does
+    /// (`tcp_v6_connect`).
     private static func isGroup(_ address: IPAddress, _ type: RouteType) -> Bool {
         address.isMulticast || address.family == .v4 && type.isOfGroup
     }
 
-    /// Whether no answer can arrive at the source address of a packet.
+    /// Whether answers cannot arrive at the source address of a packet.
     ///
-    /// A router forwards no packet from a link-local or loopback address (RFC 4291, sections 2.5.3 and 2.5.6). IPv4
-    /// packets from 0.0.0.0 have no way back; hosts of containers translate those from 169.254.0.0/16. A default route
-    /// from there without a gateway is that of a host without DHCP: it looks for all addresses on the link by ARP.
+    /// Routers forward no packets from a link-local or loopback address (RFC 4291, sections 2.5.3 and 2.5.6). For
+    /// IPv4 packets from 0.0.0.0, there is no route back. Container hosts translate packets from 169.254.0.0/16, so
+    /// those are usable. A default route from 169.254.0.0/16 without a gateway belongs to a host without DHCP, which
+    /// looks for all addresses on the link by ARP.
     private static func isUnusable(
         _ source: IPAddress?,
         _ judgement: Judgement,
@@ -106,10 +109,10 @@ package enum ReachabilityRules {
         }
     }
 
-    /// Judges each nexthop alone.
+    /// Judges each nexthop on its own.
     ///
-    /// The best rank counts, and among equals the lowest interface index, so that the flags never depend on the
-    /// kernel's choice by hash. Where others have a lower rank, only some connections leave.
+    /// The best rank counts. Among equal ranks, the lowest interface index counts, so that the flags do not depend on
+    /// the kernel's choice by hash. If some nexthops have a lower rank, only some connections can leave.
     private static func judge(
         _ type: RouteType,
         _ nexthops: [Nexthop],
@@ -120,7 +123,7 @@ package enum ReachabilityRules {
         var lowestRank = 2
         for nexthop in nexthops.sorted(by: Nexthop.isOrdered) {
             let next = judge(type, nexthop, of: candidate, traits: traits)
-            // The kernel chooses no dead one.
+            // The kernel does not choose a dead nexthop.
             if !nexthop.flags.contains(.dead) { lowestRank = min(lowestRank, next.flags.rank) }
             if best.map(next.replaces) ?? true { best = next }
         }
@@ -156,21 +159,21 @@ package enum ReachabilityRules {
         case .noFamily: return .noFamily
         case .noSourceAddress: return .noSourceAddress
         case .prohibited: return .prohibited
-        // `__mkroute_output` lets packets from 127.0.0.1 leave through the loopback interface alone (EINVAL).
+        // `__mkroute_output` lets packets from 127.0.0.1 leave only through the loopback interface (EINVAL).
         case .blackhole: return packet.leavesFromLoopback ? .loopbackSource : .blackhole
         default: break
         }
-        // A bound IPv4 query says EHOSTUNREACH where an unbound one says ENETUNREACH.
+        // A bound IPv4 query fails with EHOSTUNREACH if an unbound one fails with ENETUNREACH.
         if packet.outputInterface != 0 { return .noRouteOutOfInterface }
         if rejection == .unreachable { return .unreachable }
         return candidate.isDefaultPath ? .noDefaultRoute : .noRoute
     }
 
-    /// Judges the types whose interface does not matter; `nil` for the others.
+    /// Judges route types that do not depend on the interface; `nil` for other types.
     private static func decide(_ type: RouteType) -> Decision? {
         if type.leavesHost { return nil }
         return switch type {
-        // The kernel delivers to itself in any state of the interface.
+        // The kernel delivers packets to itself in any state of the interface.
         case .local: ([.reachable, .isLocalAddress, .isDirect], .localAddress)
         case .anycast: ([.reachable, .isLocalAddress, .isDirect], .anycastAddress)
         case .blackhole: ([], .blackhole)
@@ -190,7 +193,7 @@ package enum ReachabilityRules {
         _ traits: InterfaceTraits
     ) -> Decision {
         if let blocker = blocker(of: nexthop, traits) { return ([], blocker) }
-        // `fib6_is_reject`; an IPv4 packet comes back in through the loopback interface, where nothing takes it.
+        // `fib6_is_reject`. An IPv4 packet re-enters through the loopback interface, where no socket receives it.
         if traits.contains(.isLoopback),
             destination.family == .v4 ? type == .unicast : !destination.isLoopback
         {
@@ -198,12 +201,12 @@ package enum ReachabilityRules {
         }
         if traits.contains(nexthop.dropper(of: destination)) { return ([], .payloadNotCarried) }
         if traits.contains(.hasNoPeer) { return ([], .noPeer) }
-        // The type comes first: the entry behind a multicast or broadcast address can name the gateway of a
-        // covering route, which such packets do not take.
+        // The type is checked first: the entry behind a multicast or broadcast address can name the gateway of a
+        // covering route, which such packets do not use.
         let takesGateway = type == .unicast && nexthop.gateway != nil
         var flags: ReachabilityFlags = [.reachable]
         let isPointToPoint = traits.contains(.isPointToPoint)
-        // Apple's idiom for "is there a local Wi-Fi": the link-local network itself, with any route.
+        // Apple's way to ask for a local Wi-Fi: the address of the link-local network itself, with any route.
         let isLocalNetworkIdiom = destination == linkLocalNetwork && traits.contains(.isLocalNetwork)
         if (!takesGateway && !isPointToPoint) || isLocalNetworkIdiom { flags.insert(.isDirect) }
         let connection = connectionFlags(traits)
@@ -214,7 +217,7 @@ package enum ReachabilityRules {
         return (flags, exitKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint))
     }
 
-    /// What an interface waits for that needs a connection.
+    /// The reason why an interface needs a connection first.
     private static func waitingKind(_ traits: InterfaceTraits) -> ReachabilityReason.Kind {
         if traits.contains(.isNotDialled) { return .notDialled }
         return traits.contains(.isDormant) ? .dormant : .tunnelWaits
@@ -222,10 +225,10 @@ package enum ReachabilityRules {
 
     private static let linkLocalNetwork = IPAddress(169, 254, 0, 0)
 
-    /// What keeps packets from leaving.
+    /// Why packets cannot leave through a nexthop.
     ///
-    /// The kernel can know of a nexthop's state before its interface shows it. Newer kernels mark IPv6 nexthops
-    /// over a dormant interface with a carrier as `linkdown`: that is not a lost carrier.
+    /// The kernel can mark a nexthop before the state of its interface changes. Newer kernels mark IPv6 nexthops over
+    /// a dormant interface with a carrier as `linkdown`, although the carrier is not lost.
     private static func blocker(of nexthop: Nexthop, _ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
         if let blocker = blocker(traits) { return blocker }
         let isLinkDown = nexthop.flags.contains(.linkDown)
@@ -233,7 +236,7 @@ package enum ReachabilityRules {
         return isLinkDown && !traits.contains(.isDormant) ? .noCarrier : nil
     }
 
-    /// What keeps an interface from sending and receiving.
+    /// Why an interface cannot send and receive.
     static func blocker(_ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
         if traits.contains(.isDown) { return .interfaceDown }
         if traits.contains(.hasNoCarrier) { return .noCarrier }
@@ -241,7 +244,7 @@ package enum ReachabilityRules {
         return traits.contains(.lowerHasNoCarrier) ? .lowerNoCarrier : nil
     }
 
-    /// What an interface adds to the flags of everything that leaves through it.
+    /// The flags that an interface adds to all packets through it.
     private static func connectionFlags(_ traits: InterfaceTraits) -> ReachabilityFlags {
         var flags: ReachabilityFlags = []
         if traits.contains(.isPointToPoint) { flags.insert(.transientConnection) }
@@ -283,9 +286,9 @@ extension RouteQuery {
 }
 
 extension RouteType {
-    /// Whether the interface of the route decides what becomes of its packets.
+    /// Whether the interface of the route decides about its packets.
     ///
-    /// The flags of an address of this host, and of a refusal, follow from the type alone.
+    /// The flags of an address of this host, and of a refusal, follow from the route's type alone.
     var leavesHost: Bool { self == .unicast || isOfGroup }
 
     /// Whether packets go to several hosts of a link.
@@ -293,15 +296,17 @@ extension RouteType {
 }
 
 extension Nexthop {
-    /// The trait of an interface that drops packets to a destination: their protocol is that of labels if the nexthop
-    /// pushes some, and otherwise that of the destination, also behind a gateway of the other family.
+    /// The trait of an interface that drops packets to a destination.
+    ///
+    /// If the nexthop pushes labels, the protocol is MPLS. Otherwise it is that of the destination, even with a
+    /// gateway of the other family.
     fileprivate func dropper(of destination: IPAddress) -> InterfaceTraits {
         if encapsulation?.value.kind == .mpls { return .dropsLabels }
         return destination.family == .v4 ? .dropsIPv4 : .dropsIPv6
     }
 
-    /// An order that does not depend on how the kernel lists the nexthops: the lowest interface index, and on the
-    /// same interface no gateway before any, then the lowest.
+    /// An order that does not depend on the kernel's order of nexthops: by interface index; on the same interface,
+    /// nexthops without a gateway first, then the lowest gateway.
     fileprivate static func isOrdered(_ one: Nexthop, before other: Nexthop) -> Bool {
         guard one.interfaceIndex == other.interfaceIndex else {
             return one.interfaceIndex < other.interfaceIndex

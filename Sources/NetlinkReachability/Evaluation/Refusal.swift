@@ -2,14 +2,16 @@
 
 internal import RoutingModel
 
-/// What refuses a packet that has no route: an errno does not tell a rule from a missing route.
+/// The rule or route that refuses a packet.
+///
+/// An errno alone does not distinguish a rule from a missing route.
 enum Refusal {
     /// A policy rule of type unreachable, prohibit or blackhole.
     case rule(Rule)
-    /// A route of such a type.
+    /// A route of type unreachable, prohibit or blackhole.
     case route(Route)
 
-    /// The words of a reason.
+    /// The words for a reason.
     var words: String {
         switch self {
         case .route(let route): return "\(route.destination) in table \(Route.tableName(route.table))"
@@ -22,22 +24,23 @@ enum Refusal {
 }
 
 extension Known {
-    /// Finds what refuses a packet, by a walk over the rules as the kernel walks (`fib_rules_lookup`).
+    /// Finds the rule or route that refuses a packet, by a walk over the rules in the kernel's order
+    /// (`fib_rules_lookup`).
     ///
-    /// The tables are not looked up: the first rule that refuses is what decided if the errno is its own, and no route
-    /// of a table before it has that errno.
+    /// The tables are not looked up. The first rule that refuses is the cause if it has the errno of the rejection,
+    /// and if no route of an earlier table has that errno.
     ///
     /// - Parameters:
-    ///   - query: The packet, of a socket that is bound to no interface.
-    ///   - rejection: Why it has no route.
-    /// - Returns: What refuses it; `nil` if nothing does, and where that is not known.
-    /// - Throws: ``Interruption/missing`` as long as something is missing.
+    ///   - query: The packet of an unbound socket.
+    ///   - rejection: The rejection of the packet.
+    /// - Returns: The rule or route; `nil` if there is none, or if it is not known.
+    /// - Throws: ``Interruption/missing`` while a fact is missing.
     mutating func refusal(
         of query: RouteQuery,
         _ rejection: RouteRejection
     ) throws(Interruption) -> Refusal? {
         let rules = host.rules.find()
-        // A route does not refuse with ENETUNREACH.
+        // Routes never refuse with ENETUNREACH.
         let routes =
             rejection == .noRoute ? .success([]) : host.refusingRoutes.find(query.destination.withoutZone)
         guard let rules, let routes else { throw .missing }
@@ -79,7 +82,7 @@ extension Known {
 }
 
 extension RouteType {
-    /// The errno with which the kernel refuses packets that a route of this type takes; `nil` for other types.
+    /// The errno for packets that a route of this type refuses; `nil` for other types.
     fileprivate var rejection: RouteRejection? {
         switch self {
         case .unreachable: .unreachable

@@ -2,21 +2,21 @@
 
 internal import RoutingModel
 
-/// What an answer depends on.
+/// The dependencies of an answer.
 struct RouteDependencies: Sendable {
     /// The destinations of the queries.
     var addresses = SmallSet<IPAddress>()
-    /// The shortest lifetime of a route among the answers, in ticks from now.
+    /// The shortest lifetime of the routes in the answers, in ticks from now.
     var lifetime: Int32?
-    /// The queries, each as one for an entry; none unless they are asked for.
+    /// The queries in their form for entries; empty unless they are requested.
     var queries: Set<RouteQuery> = []
-    /// The facts about the host; none unless they are asked for.
+    /// The facts about the host; empty unless they are requested.
     var host: HostReading = []
-    /// What the next evaluation of an observation of evidence reads; `nil` for other queries.
+    /// The evidence for the next evaluation of an observation; `nil` for other queries.
     var memory: Box<EvidenceMemory>?
 }
 
-/// The facts about a host that an evaluation can read besides routes and their interfaces.
+/// The facts about a host that an evaluation can read, besides routes and their interfaces.
 package struct HostReading: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -24,14 +24,14 @@ package struct HostReading: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Which interface has a name.
+    /// The interface with a name.
     package static let names = HostReading(rawValue: 1)
     /// All interfaces, addresses, rules or neighbours.
     package static let tables = HostReading(rawValue: 2)
 }
 
 extension RouteQuery {
-    /// The query without what decides how much of an answer there is.
+    /// The query without the properties that only affect the detail of the answer.
     var ofEntry: RouteQuery {
         var query = self
         (query.selectsNexthop, query.wantsEntry) = (false, false)
@@ -41,10 +41,10 @@ extension RouteQuery {
 
 /// A set that stores its first two elements inline.
 ///
-/// Almost always there is one, or two for a connection, which need neither an allocation nor hashing.
+/// Nearly always there are at most two elements, which need neither an allocation nor hashing.
 struct SmallSet<Element: Hashable & Sendable>: Sendable {
     private var first: Element?
-    /// `nil` as long as there is no first one.
+    /// `nil` if there is no first element.
     private var second: Element?
     private var others: Set<Element> = []
 
@@ -74,7 +74,7 @@ struct SmallSet<Element: Hashable & Sendable>: Sendable {
     func each(_ body: (Element) -> Void) {
         if let first { body(first) }
         if let second { body(second) }
-        // The iteration of an empty set hashes, too.
+        // Skipped for an empty set, whose iteration also hashes.
         if !others.isEmpty { others.forEach(body) }
     }
 }
