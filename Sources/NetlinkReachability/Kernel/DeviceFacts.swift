@@ -4,12 +4,12 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// What sysfs and nl80211 know about interfaces and rtnetlink does not: which are cellular modems, and which are Wi-Fi.
+/// The facts about interfaces that sysfs and nl80211 have and rtnetlink lacks: cellular modems and Wi-Fi.
 package enum DeviceFacts {
     /// Whether sysfs describes an interface as a cellular modem (`DEVTYPE=wwan`).
     ///
-    /// In a container `/sys` can show the interfaces of another namespace, so the index there has to match. Without
-    /// sysfs the result is `false`.
+    /// In a container, `/sys` can show the interfaces of another namespace, so the index in sysfs has to match.
+    /// Without sysfs, the result is `false`.
     package static func isCellular(name: String, index: UInt32) -> Bool {
         guard !name.contains("/"), name != ".", name != ".." else { return false }
         let descriptor = open("/sys/class/net/\(name)/uevent", O_RDONLY | O_CLOEXEC)
@@ -27,8 +27,8 @@ package enum DeviceFacts {
         return lines.contains("IFINDEX=\(index)") && lines.contains("DEVTYPE=wwan")
     }
 
-    /// Lists the indexes of the Wi-Fi interfaces of the calling thread's network namespace (NL80211_CMD_GET_INTERFACE);
-    /// `nil` when the kernel has no nl80211.
+    /// Lists the indices of the Wi-Fi interfaces in the calling thread's network namespace
+    /// (NL80211_CMD_GET_INTERFACE); `nil` if the kernel has no nl80211.
     package static func wirelessIndexes() throws(ReachabilityError) -> Set<UInt32>? {
         do {
             return try GenericFamily.nl80211.dump(
@@ -42,22 +42,22 @@ package enum DeviceFacts {
         }
     }
 
-    /// Returns the signal of an interface in dBm, that of the access point it uses; `nil` if it is not a Wi-Fi
-    /// interface, has no access point, or does not report one.
+    /// Returns the signal of an interface's access point in dBm; `nil` without Wi-Fi or an access point, or if the
+    /// driver does not report the signal.
     package static func signal(ofInterface index: UInt32) -> Int8? {
         let interface = Request.Attribute(Int(NL80211_ATTR_IFINDEX.rawValue), index)
         let signal = try? GenericFamily.nl80211.dump(
             NL80211_CMD_GET_STATION.rawValue, "ask for the signal", [interface], from: nil as Int8?
         ) { (signal, message) throws(MalformedMessage) in
-            // The first station counts: a client has one, its access point.
+            // The first station counts: a client has only one station, its access point.
             let station = try Self.signal(message)
             signal = signal ?? station
         }
         return signal ?? nil
     }
 
-    /// Returns the name of the wireless network that an interface uses, as bytes; `nil` if it uses none, and when the
-    /// kernel has no nl80211.
+    /// Returns the name of the wireless network of an interface, as bytes; `nil` without one, and if the kernel has
+    /// no nl80211.
     package static func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
         do {
             return try GenericFamily.nl80211.dump(
@@ -71,20 +71,19 @@ package enum DeviceFacts {
         }
     }
 
-    /// Reads the name of the network out of a message of the NL80211_CMD_GET_INTERFACE dump; `nil` without one.
+    /// Reads the network name from a message of the NL80211_CMD_GET_INTERFACE dump; `nil` if it has none.
     package static func ssid(_ message: NetlinkMessage) throws(MalformedMessage) -> [UInt8]? {
         let bytes = try message.parts(genlmsghdr.self).attributes[Int(NL80211_ATTR_SSID.rawValue)]
         return bytes.flatMap { $0.isEmpty ? nil : Array($0) }
     }
 
-    /// Reads the interface's index out of a message of the NL80211_CMD_GET_INTERFACE dump; `nil` for a P2P device,
+    /// Reads the interface's index from a message of the NL80211_CMD_GET_INTERFACE dump; `nil` for a P2P device,
     /// which has no interface.
     package static func wirelessIndex(_ message: NetlinkMessage) throws(MalformedMessage) -> UInt32? {
         try message.parts(genlmsghdr.self).attributes.value(Int(NL80211_ATTR_IFINDEX.rawValue))
     }
 
-    /// Reads the signal out of a message of the NL80211_CMD_GET_STATION dump; `nil` where the driver does not report
-    /// it.
+    /// Reads the signal from a message of the NL80211_CMD_GET_STATION dump; `nil` if the driver does not report it.
     package static func signal(_ message: NetlinkMessage) throws(MalformedMessage) -> Int8? {
         let station = try message.parts(genlmsghdr.self).attributes.nested(
             Int(NL80211_ATTR_STA_INFO.rawValue))

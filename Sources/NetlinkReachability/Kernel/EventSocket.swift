@@ -9,28 +9,28 @@ internal import SystemSupport
 package struct EventSocket: ~Copyable {
     private let handle: OpaquePointer
     private let trace = WireTrace(NETLINK_ROUTE)
-    /// The events since the socket was opened.
+    /// The counters since the socket was opened.
     package private(set) var counters = FeedCounters()
-    /// The errors in a row.
+    /// The number of consecutive errors.
     private var failures = 0
-    /// So many in a row are no losses: the socket is broken.
+    /// After this many consecutive errors, the socket counts as broken.
     private static let failureLimit = 16
 
     /// Opens a socket in the calling thread's network namespace.
     ///
-    /// It joins no group.
+    /// The socket is in no multicast group yet.
     package init() throws(ReachabilityError) {
         try self.init(netlinkProtocol: NETLINK_ROUTE)
     }
 
-    /// Opens a socket of a netlink protocol, which joins no group.
+    /// Opens a socket of a netlink protocol, in no multicast group.
     init(netlinkProtocol: Int32) throws(ReachabilityError) {
         var error = cnl_error()
         guard let handle = cnl_events_open(netlinkProtocol, &error) else {
             throw ReachabilityError("open a netlink event socket", error)
         }
         self.handle = handle
-        // libnl shrinks the kernel's default of 208 KiB to 64 KiB, which holds 28 link notifications.
+        // libnl reduces the kernel's default of 208 KiB to 64 KiB, which holds only 28 link notifications.
         _ = try? setBuffer(bytes: 212_992 / 2)
     }
 
@@ -38,10 +38,11 @@ package struct EventSocket: ~Copyable {
         cnl_events_close(handle)
     }
 
-    /// Joins a group.
+    /// Joins a multicast group.
     ///
-    /// - Returns: `false` when the kernel is older than the group: there is nothing to be notified of.
-    /// - Throws: The kernel's or a sandbox's refusal.
+    ///
+    /// - Returns: `false` if the kernel is older than the group, so that there is nothing to notify of.
+    /// - Throws: An error if the kernel or a sandbox refuses.
     @discardableResult
     package func join(_ group: EventGroup) throws(ReachabilityError) -> Bool {
         let status = cnl_events_join(handle, group.number)
@@ -53,11 +54,11 @@ package struct EventSocket: ~Copyable {
 
     /// Requests a receive buffer.
     ///
-    /// - Parameter bytes: The size; the kernel counts double.
-    /// - Returns: The effective size in bytes, and whether it exceeds the limit for ordinary processes.
-    /// - Throws: An error when the kernel sets no size.
+    /// - Parameter bytes: The size. The kernel allocates twice this size.
+    /// - Returns: The effective size in bytes, and whether it may exceed the limit for ordinary processes.
+    /// - Throws: An error if the kernel sets no size.
     package func setBuffer(bytes: UInt32) throws(ReachabilityError) -> (effective: Int, isForced: Bool) {
-        // SO_RCVBUFFORCE takes CAP_NET_ADMIN. Without it the kernel clamps the size to net.core.rmem_max without an
+        // SO_RCVBUFFORCE requires CAP_NET_ADMIN. Otherwise the kernel clamps the size to net.core.rmem_max without an
         // error, so the size is read back.
         var size = Int32(clamping: min(bytes, UInt32(Int32.max) / 2))
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -68,18 +69,18 @@ package struct EventSocket: ~Copyable {
         return (Int(size), isForced)
     }
 
-    /// The descriptor to wait on.
+    /// The descriptor to poll.
     ///
-    /// The socket owns it.
+    /// The socket owns the descriptor.
     package var descriptor: Int32 {
         cnl_events_descriptor(handle)
     }
 
     /// Reads one datagram without waiting.
     ///
-    /// - Parameter body: Receives each message, valid during the call.
-    /// - Returns: ``FeedReading/changes`` when a datagram was read.
-    /// - Throws: An error when the socket is broken.
+    /// - Parameter body: Receives each message. A message is valid during the call.
+    /// - Returns: ``FeedReading/changes`` if a datagram was read.
+    /// - Throws: An error if the socket is broken.
     package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(ReachabilityError) -> FeedReading {
         func take(_ message: NetlinkMessage) {
             trace?.write(message, isSent: false)
@@ -87,8 +88,8 @@ package struct EventSocket: ~Copyable {
         }
         let (status, count) = withMessageHandler(take) { cnl_events_receive(handle, $0, $1) }
         counters.messages += count
-        // Of what it could not queue, the kernel reports the errno of the failure once, such as ENOBUFS, ENOMEM or
-        // EMSGSIZE.
+        // If the kernel cannot queue a notification, it reports the errno of the failure once, such as ENOBUFS,
+        // ENOMEM or EMSGSIZE.
         let isLoss = status < 0 && ![-EBADMSG, -EBADF, -ENOTSOCK, CNL_UNTRUSTED].contains(status)
         failures = isLoss ? failures + 1 : 0
         switch status {
@@ -111,11 +112,11 @@ package struct EventSocket: ~Copyable {
     }
 }
 
-/// The kernel's notifications of one network namespace.
+/// The notifications of the kernel in one network namespace.
 package final class KernelChanges: ChangeFeed {
-    /// The receive buffer requested by default, in bytes.
+    /// The default receive buffer to request, in bytes.
     ///
-    /// The kernel counts double, and about 830 bytes for each queued route notification.
+    /// The kernel allocates twice this size, and uses about 830 bytes for each queued route notification.
     package static let standardBuffer: UInt32 = 8 << 20
 
     private let socket: Locked<EventSocket>
@@ -125,7 +126,7 @@ package final class KernelChanges: ChangeFeed {
     /// Opens a socket in the calling thread's network namespace and joins all groups that the sandbox allows.
     ///
     /// - Parameter buffer: The receive buffer to request, in bytes.
-    /// - Throws: An error when no socket can be opened. A refused group or buffer is not an error.
+    /// - Throws: An error if no socket can be opened. A refused group or buffer is not an error.
     package init(buffer: UInt32 = standardBuffer) throws(ReachabilityError) {
         let socket = try EventSocket()
         var refused = 0
@@ -136,7 +137,7 @@ package final class KernelChanges: ChangeFeed {
                 refused += 1
             }
         }
-        // A smaller buffer overruns more often, which the reader handles.
+        // A smaller buffer overruns more often, and the reader handles overruns.
         _ = try? socket.setBuffer(bytes: buffer)
         descriptor = socket.descriptor
         refusedGroups = refused
@@ -148,7 +149,7 @@ package final class KernelChanges: ChangeFeed {
     }
 
     package func read(_ body: (KernelNotification) -> Void) throws(ReachabilityError) -> FeedReading {
-        // Nothing but reading holds the lock.
+        // The lock is held only while reading.
         let (reading, messages) = try socket.withLock { (socket) throws(ReachabilityError) in
             var messages: [UInt8] = []
             let reading = try socket.receive { $0.append(to: &messages) }

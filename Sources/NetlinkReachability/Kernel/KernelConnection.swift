@@ -6,11 +6,12 @@ internal import RoutingModel
 
 /// A query socket, with a cache of interfaces and rules.
 ///
-/// The socket joins the groups of interfaces, IPv4 addresses and IPv4 rules. The kernel queues a notification before
-/// any reply it sends after the change, so the cache is at least as recent as the last reply. Where the kernel refuses
-/// the groups, nothing is cached.
+/// The socket joins the groups of interfaces, IPv4 addresses and IPv4 rules. After a change, the kernel queues the
+/// notification before any reply, so the cache is at least as recent as the last reply. If the kernel refuses the
+/// groups, nothing is cached.
 final class KernelConnection {
-    // The lock around the connection orders all uses: a check of each at run time would cost a tenth of a query.
+    // The lock around the connection serializes all uses. A run-time check of each use would take a tenth of a
+    // query's time.
     @exclusivity(unchecked) private var socket: QuerySocket
     @exclusivity(unchecked) private var cache = LinkCache()
     private let isFollowing: Bool
@@ -20,7 +21,7 @@ final class KernelConnection {
     init() throws(ReachabilityError) {
         namespace = NetworkNamespace.current
         var socket = try QuerySocket()
-        // The addresses of a dial-up link show whether it has dialled.
+        // The addresses of a dial-up link show whether the link has dialled.
         isFollowing = socket.follow(.link) && socket.follow(.ipv4Address) && socket.follow(.ipv4Rule)
         self.socket = socket
     }
@@ -34,7 +35,7 @@ final class KernelConnection {
         return answer
     }
 
-    /// Answers queries, and returns the facts in the cache.
+    /// Answers queries, and returns the facts that came with the answers.
     func answer(
         _ lookups: inout [RouteLookup],
         from first: Int
@@ -48,8 +49,9 @@ final class KernelConnection {
         return cache.facts
     }
 
-    /// Whether an IPv4 rule compares the source address: the kernel's second lookup for a socket, with the source that
-    /// it selected, can differ from the first then.
+    /// Whether an IPv4 rule matches on the source address.
+    ///
+    /// If so, the kernel's second lookup for a socket, with the selected source, can differ from the first.
     private func hasRulesForSources() throws(ReachabilityError) -> Bool {
         if let known = cache.hasRulesForSources { return known }
         let generation = cache.generation
@@ -59,7 +61,7 @@ final class KernelConnection {
         return isFound
     }
 
-    /// Returns the facts about an interface; `nil` when it is gone.
+    /// Returns the facts about an interface; `nil` if it was removed.
     func facts(
         aboutInterface index: UInt32,
         detail: QueryDetail
@@ -73,7 +75,9 @@ final class KernelConnection {
         return facts
     }
 
-    /// Whether sysfs calls an interface a cellular modem, which only some can be.
+    /// Whether sysfs reports an interface as a cellular modem.
+    ///
+    /// Only some interfaces can be modems.
     private func isCellularDevice(_ link: Link) -> Bool {
         link.mayBeModem && DeviceFacts.isCellular(name: link.name, index: link.index)
     }
@@ -92,7 +96,7 @@ final class KernelConnection {
         if changes.any { cache.drop(rules: changes.rules) }
     }
 
-    /// Whether no notification has arrived since a generation, and the next one will be seen.
+    /// Whether no notification has arrived since a generation, and further notifications are received.
     private func isCurrent(_ generation: UInt64) -> Bool {
         isFollowing && cache.generation == generation
     }
@@ -109,8 +113,8 @@ extension KernelConnection: LinkDirectory {
 
     var wirelessIndexes: Set<UInt32> {
         if let known = cache.wireless { return known }
-        // This query opens a socket in the thread's namespace, which must be that of the other sockets. A failure is
-        // none: the interface's type is then what rtnetlink shows of it.
+        // This query opens a socket in the thread's namespace, which must be the namespace of the other sockets. A
+        // failure is ignored: the interface's type then follows from rtnetlink alone.
         guard NetworkNamespace.current == namespace, let indexes = try? DeviceFacts.wirelessIndexes() ?? []
         else { return [] }
         if isFollowing { cache.wireless = indexes }
@@ -125,34 +129,42 @@ extension KernelConnection: LinkDirectory {
 }
 
 extension RouteQuery {
-    /// Whether a rule that compares the source address can give a socket another answer.
+    /// Whether a rule that matches on the source address can give a socket another answer.
     fileprivate var mayMeetRulesForSources: Bool {
         destination.family == .v4 && source == nil && !selectsNexthop
     }
 }
 
-/// What one connection knows of interfaces and rules, each dropped when the kernel notifies of a change of it.
+/// The facts of one connection about interfaces and rules.
 ///
-/// The kernel notifies of a loss of carrier when it processes it, which on a plain network card can be up to a
-/// second after the previous change: it marks the routes at that moment, and not before.
+/// A fact is dropped when the kernel notifies of its change.
+///
+/// On an ordinary network card, the kernel can notify of a lost carrier up to a second after the previous change. It
+/// marks the routes at the moment of the notification, not earlier.
 struct LinkCache {
-    /// The maximum number of interfaces in the cache; older ones are evicted.
+    /// The most interfaces in the cache.
+    ///
+    /// The oldest ones are evicted.
     private static let factLimit = 64
 
-    /// What is known of some interfaces.
+    /// The facts about some interfaces.
     ///
-    /// Dropped whole at every notification: facts can come from an interface below, or an address.
+    /// All are dropped at every notification, because facts can come from a lower interface or an address.
     private(set) var facts: [InterfaceReading] = []
-    /// The Wi-Fi interfaces, dropped likewise: they come and go, and change their mode, as links.
+    /// The Wi-Fi interfaces.
+    ///
+    /// Dropped at every notification, because they appear, disappear and change their mode as links.
     var wireless: Set<UInt32>?
-    /// Whether an IPv4 rule compares the source address.
+    /// Whether an IPv4 rule matches on the source address.
     var hasRulesForSources: Bool?
-    /// Counts notifications, so that a value found before one is not stored after it.
+    /// The number of notifications.
+    ///
+    /// A value that was found before a notification is not stored after it.
     private(set) var generation: UInt64 = 0
 
-    /// Returns the facts about an interface, if they have enough detail.
+    /// Returns the facts about an interface, if they are cached with enough detail.
     func facts(_ index: UInt32, _ detail: QueryDetail) -> InterfaceFacts? {
-        // Packets leave through few interfaces, so a search is as fast as a table.
+        // Packets leave through few interfaces, so a linear search is as fast as a dictionary.
         facts.first { $0.facts.index == index && $0.suffices(for: detail) }?.facts
     }
 
@@ -163,7 +175,7 @@ struct LinkCache {
         self.facts.append(InterfaceReading(facts, detail))
     }
 
-    /// Drops what notifications concern.
+    /// Drops the facts that notifications affect.
     mutating func drop(rules: Bool) {
         generation += 1
         facts.removeAll(keepingCapacity: true)
@@ -179,12 +191,12 @@ package struct NetworkNamespace: Hashable, Sendable {
     /// The inode number that `lsns` and `ls -l /proc/self/ns/net` print.
     package let inode: UInt64
 
-    /// The calling thread's namespace; `nil` when `/proc` cannot be read.
+    /// The calling thread's namespace; `nil` if `/proc` cannot be read.
     package static var current: NetworkNamespace? {
         at("/proc/thread-self/ns/net")
     }
 
-    /// The namespace of a process; `nil` when it cannot be read.
+    /// The namespace of a process; `nil` if it cannot be read.
     package static func of(process: Int32) -> NetworkNamespace? {
         at("/proc/\(process)/ns/net")
     }

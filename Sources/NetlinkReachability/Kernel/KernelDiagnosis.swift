@@ -11,12 +11,12 @@ package enum KernelDiagnosis {
         return "\(release.major).\(release.minor).\(release.micro)"
     }
 
-    /// Dumps the routes in all tables of the kernel, those of IPv4 first.
+    /// Dumps the routes in all tables of the kernel, IPv4 first.
     package static func routes() throws(ReachabilityError) -> [Route] {
         try dump(.v4) { $0 } + dump(.v6) { $0 }
     }
 
-    /// Counts the routes of a family in all tables of the kernel, and keeps none of them.
+    /// Counts the routes of a family in all tables of the kernel, without storing them.
     package static func routeCount(_ family: IPAddress.Family) throws(ReachabilityError) -> Int {
         try dump(family) { _ in () }.count
     }
@@ -27,7 +27,7 @@ package enum KernelDiagnosis {
     ) throws(ReachabilityError) -> [Value] {
         var socket = try QuerySocket()
         return try socket.collect(DumpRequest(.routes, family: family)) { change in
-            // A kernel without the family sends all routes, and an older one cached exceptions too.
+            // A kernel without the family sends all routes. An older kernel also sends cached exceptions.
             guard case .route(let route, _) = change, route.destination.family == family, !route.isCloned
             else { return nil }
             return take(route)
@@ -36,7 +36,7 @@ package enum KernelDiagnosis {
 }
 
 extension Route {
-    /// The route as ``RouteCache`` has it, without what libnl does not keep.
+    /// The route as ``RouteCache`` has it, without the fields that libnl does not store.
     package var asInLibnl: Route {
         var route = self
         (route.expires, route.flags, route.preference, route.nexthopID) = (nil, 0, .medium, 0)

@@ -50,7 +50,7 @@ extension KernelRouting {
 
     /// Lists routes of a type and a table.
     ///
-    /// The kernel sends these alone (Linux 4.20 and later); an older one sends all routes.
+    /// Linux 4.20 and later sends only these routes. An older kernel sends all routes, so the result is filtered.
     private func routes(
         _ family: IPAddress.Family,
         _ operation: String,
@@ -73,7 +73,7 @@ extension KernelRouting {
                 }
             }
         } catch  where table != nil && [ENOENT, EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
-            // The family has no such table, or the kernel no such family.
+            // The family has no such table, or the kernel does not support the family.
             return []
         }
     }
@@ -101,9 +101,9 @@ extension KernelRouting {
         }
     }
 
-    /// Returns the remote addresses of the connected TCP and UDP sockets of the namespace, each once.
+    /// Returns the remote addresses of the connected TCP and UDP sockets of the namespace, without repetitions.
     ///
-    /// Those of UDP come first: few sockets are connected by UDP, and most tunnels are.
+    /// Peers of UDP come first: few UDP sockets are connected, and most tunnels use UDP.
     ///
     /// A kernel without inet_diag, or one that refuses the list, has none here.
     func connectedPeers() -> [IPAddress] {
@@ -112,7 +112,7 @@ extension KernelRouting {
         return udp.sorted() + tcp.subtracting(udp).sorted()
     }
 
-    /// Returns the peers of a WireGuard interface.
+    /// Returns the peers of a WireGuard interface; `nil` if the kernel does not show them.
     ///
     /// The kernel shows them to a thread with CAP_NET_ADMIN, which it can get and lose. A device that was moved sends
     /// in the network namespace that it was made in: its peers count where its UDP socket is in this one.
@@ -128,7 +128,7 @@ extension KernelRouting {
             guard port != 0, try ConnectedSocket.isUnconnectedUDP(port) else { return nil }
             return messages.result
         } catch {
-            // The interface is gone or another one, or the kernel lacks the family or sock_diag.
+            // The interface is gone or no WireGuard interface, or the kernel lacks the family or sock_diag.
             let isUnknown = [EPERM, EACCES, ENODEV, EOPNOTSUPP, ENOENT, EPROTONOSUPPORT].contains(
                 error.number)
             guard isUnknown else { throw error }
@@ -153,7 +153,7 @@ extension KernelRouting {
     ///   - index: The interface; 0 for all.
     ///   - family: The family; `nil` for both.
     /// - Returns: The addresses in the kernel's order.
-    /// - Throws: An error when the dump failed.
+    /// - Throws: An error if the dump fails.
     package func addresses(
         ofInterface index: UInt32 = 0,
         family: IPAddress.Family? = nil
@@ -165,7 +165,7 @@ extension KernelRouting {
 }
 
 extension KernelRouting {
-    /// Returns the settings that decide about packets that arrive on an interface.
+    /// Returns the settings for packets that arrive on an interface.
     ///
     /// They are asked for each time: few changes of them are notified.
     func inputSettings(ofInterface index: UInt32) throws(ReachabilityError) -> InputSettings? {
@@ -186,17 +186,18 @@ extension KernelRouting {
             return InputSettings(own: link.settings, all: all)
         }
         guard var found else { return nil }
-        // /proc/sys/net shows the network namespace of the thread that reads it.
+        // /proc/sys/net shows the network namespace of the reading thread.
         if isInNamespace { found.all.fill(from: .sysctlsOfAll) }
         return found
     }
 }
 
 extension RoutingSettings {
-    /// The settings of all interfaces that no message of the kernel holds, from /proc/sys; what cannot be read there is
-    /// unknown.
+    /// The settings for all interfaces (`conf/all`) that no kernel message contains, from /proc/sys.
     ///
-    /// Everyone can read them. They are those of the network namespace of the calling thread.
+    /// A setting that cannot be read is unknown.
+    ///
+    /// Every process can read them. They belong to the network namespace of the calling thread.
     package static var sysctlsOfAll: RoutingSettings {
         func isSet(_ name: String) -> Bool? { KernelSetting.isSet("net/ipv4/conf/all/\(name)") }
         var settings = RoutingSettings()

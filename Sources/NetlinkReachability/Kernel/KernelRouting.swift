@@ -7,20 +7,21 @@ internal import SystemSupport
 
 /// The live kernel of one network namespace.
 ///
-/// Any number of threads may use it: each request takes a socket from a small pool. The sockets belong to the
-/// namespace of the thread that creates this. Use them on one side of a `fork()` only, unless it calls `exec()`.
+/// Any number of threads can use it at once, because each request takes a socket from a small pool. The sockets
+/// belong to the namespace of the thread that creates this object. After a `fork()` without `exec()`, only one of the
+/// two processes may use them.
 package final class KernelRouting: Sendable {
-    /// The number of idle sockets that stay open.
+    /// The most idle sockets that stay open.
     ///
-    /// More threads can send requests at once; their sockets are closed afterwards.
+    /// More threads can send requests at once. Their sockets are closed afterwards.
     private static let idleLimit = 4
 
-    /// The connection that is used while no other thread uses it; `nil` after a request on it failed.
+    /// The connection that is used unless another thread is using it; `nil` after a failed request on it.
     private let first: Locked<KernelConnection?>
-    /// Connections for threads that find the first one in use.
+    /// Connections for threads that find the first connection in use.
     private let idle = Locked<[Locked<KernelConnection>]>([])
     private let namespace: NetworkNamespace?
-    /// The sockets of both families that are connected, and kept for the next query.
+    /// The connected sockets of both families, which are kept for the next query.
     private let probe4 = Locked<ProbeSocket?>(nil)
     private let probe6 = Locked<ProbeSocket?>(nil)
 
@@ -29,7 +30,9 @@ package final class KernelRouting: Sendable {
         self.init(first: try KernelConnection())
     }
 
-    /// Opens no socket yet: the first query does, which comes from a thread in the caller's network namespace.
+    /// Creates a source without an open socket.
+    ///
+    /// The first query opens one, and its thread has to be in the caller's network namespace.
     package static func unopened() -> KernelRouting {
         KernelRouting(first: nil)
     }
@@ -48,7 +51,7 @@ package final class KernelRouting: Sendable {
 
     /// Passes a connection to the body.
     ///
-    /// A connection whose request failed is closed: a late answer could still arrive on it.
+    /// A connection is closed after a failed request, because a late answer could still arrive on it.
     @inline(__always)
     private func withConnection<Answer: Sendable>(
         _ body: (KernelConnection) throws(ReachabilityError) -> Answer
@@ -103,10 +106,10 @@ package final class KernelRouting: Sendable {
 }
 
 extension KernelRouting: RoutingSource {
-    /// Asks for the table's entries with all their nexthops and their carrier, or for the packet's own choice.
+    /// Queries the table's entries with all nexthops and their carrier, or the packet's own nexthop.
     ///
-    /// The kernel makes the same lookup for an entry as for a packet, including the choice between equal default
-    /// routes; only the choice of one nexthop by hash is left open.
+    /// For an entry, the kernel makes the same lookup as for a packet, including the choice between equal default
+    /// routes. Only the choice of a nexthop by hash is left open.
     package func answer(
         _ lookups: inout [RouteLookup],
         from first: Int
@@ -158,9 +161,10 @@ extension KernelRouting: RoutingSource {
 
     /// Looks up as a bound socket with a source address does, which RTM_GETROUTE cannot express.
     ///
-    /// An answer that leaves through the interface is a bound socket's too. Where another one does, a socket shows
-    /// whether there is a route. For a query without a source address the kernel matches as strictly as for a socket,
-    /// so that it shows which. This is wrong only if a rule or a route compares the source: such a query is undecided.
+    /// An answer through the bound interface also applies to the socket. If the answer uses another interface,
+    /// connecting a socket shows whether there is a route. Without a source address, the kernel matches a query as
+    /// strictly as a socket, so such a query shows the route. The result is wrong only if a rule or a route matches
+    /// on the source: the query is then undecided.
     private func strictAnswer(
         to query: RouteQuery,
         _ loose: RouteAnswer
@@ -182,7 +186,7 @@ extension KernelRouting: RoutingSource {
         return try answer(to: query)
     }
 
-    /// Whether an IPv6 rule or route can compare the source address of a packet.
+    /// Whether an IPv6 rule or route can match on the source address of a packet.
     private func comparesSource(of query: RouteQuery) throws(ReachabilityError) -> Bool {
         try withSocket { (socket) throws(ReachabilityError) in
             let rules = try socket.rules(family: .v6).filter { rule in
@@ -202,7 +206,8 @@ extension KernelRouting: RoutingSource {
         }
     }
 
-    /// Reads the sysctl; `nil` also from a thread in another network namespace, which would read that of its own.
+    /// Reads the sysctl; `nil` from a thread in another network namespace, because it would read the sysctl of its
+    /// own.
     package func multipathHashPolicy(_ family: IPAddress.Family) -> MultipathHashPolicy? {
         guard isInNamespace else { return nil }
         return KernelSetting.number("net/\(family == .v4 ? "ipv4" : "ipv6")/fib_multipath_hash_policy")
@@ -255,7 +260,7 @@ extension KernelRouting: RoutingSource {
         return sources
     }
 
-    /// Connects a UDP socket; `nil` where the query cannot be put to one.
+    /// Connects a UDP socket; `nil` if a socket cannot have the query's properties.
     package func connect(_ query: RouteQuery) -> ConnectOutcome? {
         let family = query.destination.family
         return (family == .v4 ? probe4 : probe6).withLock { probe in
@@ -268,14 +273,15 @@ extension KernelRouting: RoutingSource {
         }
     }
 
-    /// What the routes give a socket; `nil` also where something else than a route refuses it, such as an IPsec policy.
+    /// The result of connect(2) according to the routes; `nil` if something other than a route refuses the socket,
+    /// such as an IPsec policy.
     private func routed(_ query: RouteQuery) -> ConnectOutcome? {
         let outcome = connect(query)
         if case .refused(let rejection) = outcome, !rejection.isOfRoutes { return nil }
         return outcome
     }
 
-    /// What the routes give a UDP socket instead of one of another protocol; `nil` where an IPv6 rule compares the
+    /// The result for a UDP socket in place of a socket of another protocol; `nil` if an IPv6 rule matches on the
     /// protocol.
     private func routedAsUDP(_ query: RouteQuery) throws(ReachabilityError) -> ConnectOutcome? {
         guard query.ipProtocol != nil else { return nil }
@@ -288,7 +294,7 @@ extension KernelRouting: RoutingSource {
 }
 
 extension RouteRejection {
-    /// Whether the lookup of a route, or of a source address, refuses with this errno.
+    /// Whether this errno comes from the lookup of a route or a source address.
     fileprivate var isOfRoutes: Bool {
         [.noRoute, .unreachable, .prohibited, .blackhole, .noSourceAddress].contains(self)
     }

@@ -6,12 +6,14 @@ internal import RoutingModel
 /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
 package let bindToInterfaceIndex: Int32 = 62
 
-/// A UDP socket used to learn what connect(2) does where RTM_GETROUTE answers differently.
+/// A UDP socket that shows the result of connect(2), if RTM_GETROUTE would answer differently.
 ///
-/// connect(2) on it looks up the route and selects the source address as every program does, and sends nothing.
+/// connect(2) looks up the route and selects the source address as for any program, and sends no packet.
 struct ProbeSocket: ~Copyable {
     private let descriptor: Int32
-    /// The user of the process when the socket was opened: the kernel routes its packets as that user's.
+    /// The user of the process when the socket was opened.
+    ///
+    /// The kernel routes the socket's packets as packets of that user.
     private let user = geteuid()
 
     /// Opens a socket in the calling thread's network namespace; `nil` if that is not possible.
@@ -28,10 +30,10 @@ struct ProbeSocket: ~Copyable {
     /// Whether the process still has the user that it had when the socket was opened.
     var isCurrent: Bool { user == geteuid() }
 
-    /// Connects the socket as the query describes it; `nil` where it cannot be made so, as a mark needs a
-    /// privilege and another user and protocol cannot be set at all.
+    /// Connects the socket with the properties of a query; `nil` if it cannot have them: a mark requires a privilege,
+    /// and another user or protocol cannot be set.
     ///
-    /// A refusal is that of connect(2), or of bind(2) to the source address.
+    /// A refusal comes from connect(2), or from bind(2) to the source address.
     func connect(_ query: RouteQuery) -> ConnectOutcome? {
         guard query.user.map({ $0 == user }) ?? true,
             query.ipProtocol.map({ $0 == UInt8(IPPROTO_UDP) }) ?? true,
@@ -52,10 +54,10 @@ struct ProbeSocket: ~Copyable {
         return IPAddress(localOf: descriptor).map { .connects(from: $0) }
     }
 
-    /// Dissolves the connection.
+    /// Disconnects the socket.
     ///
     /// - Parameter query: The query that the socket was connected for.
-    /// - Returns: Whether the socket is as it was before, which one with a mark or a binding is not.
+    /// - Returns: Whether the socket is as it was before. After a mark or a binding, it is not.
     func disconnect(after query: RouteQuery) -> Bool {
         guard query.mark == 0, query.outputInterface == 0, query.source == nil else { return false }
         var unspecified = sockaddr()
@@ -63,7 +65,9 @@ struct ProbeSocket: ~Copyable {
         return Glibc.connect(descriptor, &unspecified, socklen_t(MemoryLayout<sockaddr>.size)) == 0
     }
 
-    /// Sets an option of the socket; 0 is the default of all.
+    /// Sets an option of the socket.
+    ///
+    /// 0 is the default of every option here.
     private func set(_ option: Int32, _ value: UInt32) -> Bool {
         guard value != 0 else { return true }
         var value = value
@@ -72,7 +76,7 @@ struct ProbeSocket: ~Copyable {
 }
 
 extension IPAddress {
-    /// Whether a system call accepts the address with a port in host order; only an address that needs a zone has one.
+    /// Whether a system call accepts the address, with a port in host order and, if it needs one, a zone.
     fileprivate func isAccepted(
         port: UInt16 = 0,
         zone: UInt32,
@@ -81,7 +85,7 @@ extension IPAddress {
         withSockaddr(port: port, scope: needsZone ? zone : 0) { call($0, $1) == 0 }
     }
 
-    /// The address that a socket is bound to; `nil` if there is none.
+    /// The local address of a socket; `nil` if it has none.
     fileprivate init?(localOf descriptor: Int32) {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

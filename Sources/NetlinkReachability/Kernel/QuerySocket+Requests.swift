@@ -4,7 +4,7 @@ internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
 
-/// A request to the kernel, other than a lookup of a route.
+/// A request to the kernel other than a route lookup.
 struct Request {
     struct Attribute {
         let type: Int
@@ -15,19 +15,19 @@ struct Request {
             self.value = withUnsafeBytes(of: value, Array.init)
         }
 
-        /// A text with a NUL behind it.
+        /// Creates a text attribute with a final NUL.
         init(_ type: Int, text: String) {
             self.type = type
             value = Array(text.utf8) + [0]
         }
 
-        /// Leaves the counters of interfaces out of the answer.
+        /// Omits the counters of interfaces from the answer.
         static let withoutStatistics = Attribute(IFLA_EXT_MASK, UInt32(RTEXT_FILTER_SKIP_STATS))
     }
 
     /// The type of the message (RTM_GETLINK, ...).
     let type: UInt16
-    /// Whether it asks for all entries of a table (NLM_F_DUMP).
+    /// Whether the request is for all entries of a table (NLM_F_DUMP).
     let isDump: Bool
     /// The fixed part of the message.
     private(set) var body: [UInt8]
@@ -47,7 +47,9 @@ struct Request {
 }
 
 extension DumpRequest.Table {
-    /// The size of the fixed part of the request, which a strict kernel checks.
+    /// The size of the fixed part of the request.
+    ///
+    /// A kernel with strict checks requires it.
     fileprivate var bodySize: Int {
         switch self {
         case .links: MemoryLayout<ifinfomsg>.size
@@ -66,7 +68,7 @@ extension Request {
         type = dump.table.rawValue
         isDump = true
         body = Array(repeating: 0, count: dump.table.bodySize)
-        // The first field of each.
+        // The family is the first field of every fixed part.
         body[0] = dump.family?.rawValue ?? UInt8(AF_UNSPEC)
         if dump.table == .addresses, let offset = MemoryLayout<ifaddrmsg>.offset(of: \.ifa_index) {
             body.withUnsafeMutableBytes {
@@ -78,20 +80,20 @@ extension Request {
 }
 
 extension QuerySocket {
-    /// How often a dump is made that what is dumped changes during: one that never stops changing has no consistent
-    /// dump, which is an error, or is stated.
+    /// The most attempts at a dump whose table changes meanwhile.
+    ///
+    /// If the table changes during each, the dump fails, or its result says so.
     package static let dumpLimit = 5
 
     /// Dumps a table.
     ///
-    /// Only a strict socket filters. Without one the kernel sends everything, and the body has to filter.
+    /// Only a socket with strict checks filters. Otherwise the kernel sends everything, and the body has to filter.
     ///
     /// - Parameters:
-    ///   - request: What to dump.
-    ///   - body: Receives each message, valid during the call, except for routes that the kernel cached
-    ///     (RTM_F_CLONED).
-    /// - Returns: Whether the table changed during the dump: entries can be missing or doubled then.
-    /// - Throws: An error when the kernel refuses the dump, or the dump fails.
+    ///   - request: The dump.
+    ///   - body: Receives each message except cached routes (RTM_F_CLONED). A message is valid during the call.
+    /// - Returns: Whether the table changed during the dump, so that entries can be missing or duplicate.
+    /// - Throws: An error if the kernel refuses the dump, or the dump fails.
     package mutating func dump(
         _ request: DumpRequest,
         _ body: (NetlinkMessage) -> Void
@@ -101,15 +103,18 @@ extension QuerySocket {
         }
     }
 
-    /// Lists what a dump contains; one that was interrupted is repeated from the beginning.
+    /// Lists the entries of a dump.
+    ///
+    /// An interrupted dump is repeated from the beginning.
     ///
     /// - Parameters:
     ///   - request: The dump.
-    ///   - operation: What an error names.
-    ///   - empty: What has been found before the first message of each try.
-    ///   - body: Adds a message, valid during the call, to what has been found.
-    /// - Returns: What the try found that was not interrupted.
-    /// - Throws: An error when the kernel refuses the dump, the dump fails, or is interrupted each time (EAGAIN).
+    ///   - operation: The operation that an error names.
+    ///   - empty: The result before the first message of each attempt.
+    ///   - body: Adds a message to the result. The message is valid during the call.
+    /// - Returns: The result of the attempt that was not interrupted.
+    /// - Throws: An error if the kernel refuses the dump, if the dump fails, or if every attempt is interrupted
+    ///   (EAGAIN).
     mutating func list<Found>(
         _ request: Request,
         _ operation: String,
@@ -126,7 +131,7 @@ extension QuerySocket {
         throw ReachabilityError(operation: operation, number: EAGAIN)
     }
 
-    /// Asks for one value; `nil` where the kernel refuses with an errno that means that there is none.
+    /// Queries one value; `nil` if the kernel refuses with an errno that means that it does not exist.
     mutating func value<Value>(
         _ request: Request,
         _ operation: String,
@@ -147,11 +152,12 @@ extension QuerySocket {
     /// Sends a request.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - operation: What an error names.
-    ///   - body: Receives each message of the answer, valid during the call.
-    /// - Returns: Whether what is dumped changed during the dump: entries can be missing or doubled then.
-    /// - Throws: An error when the kernel refuses the request, there is no answer, or a message is malformed (EBADMSG).
+    ///   - request: The request.
+    ///   - operation: The operation that an error names.
+    ///   - body: Receives each message of the answer. A message is valid during the call.
+    /// - Returns: Whether the dumped table changed during the dump, so that entries can be missing or duplicate.
+    /// - Throws: An error if the kernel refuses the request, if there is no answer, or if a message is malformed
+    ///   (EBADMSG).
     mutating func ask(
         _ request: Request,
         _ operation: @autoclosure () -> String,
@@ -193,13 +199,13 @@ extension QuerySocket {
         }
     }
 
-    /// Returns the addresses of one interface, or of all, in the kernel's order.
+    /// Returns the addresses of one interface, or of all interfaces, in the kernel's order.
     mutating func addresses(
         ofInterface index: UInt32,
         family: IPAddress.Family?
     ) throws(ReachabilityError) -> [InterfaceAddress] {
         do {
-            // A kernel that does not filter or lacks the family sends all addresses.
+            // A kernel that does not filter or does not support the family sends all addresses.
             return try collect(DumpRequest(.addresses, family: family, interfaceIndex: index)) { change in
                 guard case .address(let address) = change,
                     index == 0 || address.interfaceIndex == index,
@@ -208,7 +214,7 @@ extension QuerySocket {
                 return address
             }
         } catch {
-            // A kernel that filters reports when the interface is gone.
+            // A kernel that filters fails with ENODEV if the interface was removed.
             guard index != 0, error.number == ENODEV else { throw error }
             return []
         }
@@ -216,7 +222,7 @@ extension QuerySocket {
 
     /// Dumps a table, without cached routes.
     ///
-    /// - Throws: An error when the dump fails, or is interrupted each time (EAGAIN).
+    /// - Throws: An error if the dump fails, or if every attempt is interrupted (EAGAIN).
     mutating func collect<Value>(
         _ request: DumpRequest,
         _ take: (NetworkChange) -> Value?
@@ -229,14 +235,16 @@ extension QuerySocket {
 }
 
 extension NetlinkMessage {
-    /// Whether a message of the dump of routes is about an exception that the kernel cached.
+    /// Whether the message describes a route exception that the kernel cached.
     fileprivate var isCachedRoute: Bool {
         guard let route = try? body(rtmsg.self) else { return false }
         return route.rtm_flags & UInt32(RTM_F_CLONED) != 0
     }
 }
 
-/// A family of generic netlink, whose number the kernel assigns.
+/// A family of generic netlink.
+///
+/// The kernel assigns its number.
 struct GenericFamily {
     /// Wi-Fi.
     static let nl80211 = GenericFamily(name: NL80211_GENL_NAME)
@@ -244,19 +252,19 @@ struct GenericFamily {
     static let wireGuard = GenericFamily(name: WG_GENL_NAME, holdsSecrets: true)
 
     let name: String
-    /// Whether its answers are overwritten once they are read.
+    /// Whether the answers are overwritten after they are read.
     var holdsSecrets = false
 
-    /// Dumps what a command lists, through a socket of its own.
+    /// Dumps the answer to a command, through a socket of its own.
     ///
     /// - Parameters:
     ///   - command: The command.
-    ///   - operation: What an error names.
+    ///   - operation: The operation that an error names.
     ///   - attributes: The attributes of the request.
-    ///   - empty: What has been found before the first message.
-    ///   - body: Adds a message, valid during the call, to what has been found.
-    /// - Returns: What was found.
-    /// - Throws: An error, with ENOENT when the kernel has no such family.
+    ///   - empty: The result before the first message.
+    ///   - body: Adds a message to the result. The message is valid during the call.
+    /// - Returns: The result.
+    /// - Throws: An error; with ENOENT if the kernel has no such family.
     func dump<Found>(
         _ command: some BinaryInteger,
         _ operation: String,
@@ -282,7 +290,7 @@ struct GenericFamily {
 
 /// A multicast group of rtnetlink (RTNLGRP_...).
 package struct EventGroup: Hashable, Sendable {
-    /// The kernel's name without its prefix.
+    /// The kernel's name without the prefix RTNLGRP_.
     package let name: String
     /// The kernel's number.
     let number: UInt32
@@ -297,7 +305,7 @@ package struct EventGroup: Hashable, Sendable {
         number = group.rawValue
     }
 
-    /// TCP sockets that are destroyed: groups of NETLINK_SOCK_DIAG.
+    /// The groups for destroyed TCP sockets, of NETLINK_SOCK_DIAG.
     static let closings = [
         EventGroup("INET_TCP_DESTROY", SKNLGRP_INET_TCP_DESTROY),
         EventGroup("INET6_TCP_DESTROY", SKNLGRP_INET6_TCP_DESTROY),
@@ -313,10 +321,12 @@ package struct EventGroup: Hashable, Sendable {
     static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE)
     /// Nexthop objects (Linux 5.3 and later).
     package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
-    /// Neighbours: frequent, so only recordings and observations of an identity join this group.
+    /// Neighbours.
+    ///
+    /// Their notifications are frequent, so only recordings and observations of an identity join this group.
     package static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
 
-    /// The groups of all that answers depend on, except neighbours.
+    /// The groups for everything that answers depend on, except neighbours.
     package static let monitored = [
         link,
         ipv4Address,
@@ -330,9 +340,9 @@ package struct EventGroup: Hashable, Sendable {
         nexthop,
     ]
 
-    /// Whether a refusal means that the kernel has no such objects: nothing is missed then.
+    /// Whether a refusal means that the kernel has no such objects, so that no notification is missed.
     ///
-    /// Linux refuses the group of nexthop objects with EINVAL before 5.3.
+    /// Before Linux 5.3, the kernel refuses the group of nexthop objects with EINVAL.
     func isUnknown(_ error: ReachabilityError) -> Bool {
         self == .nexthop && (error.number == EINVAL || error.number == EOPNOTSUPP)
     }

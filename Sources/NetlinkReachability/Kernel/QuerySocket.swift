@@ -7,10 +7,10 @@ package import RoutingModel
 /// A netlink socket for requests to the kernel.
 package struct QuerySocket: ~Copyable {
     let handle: OpaquePointer
-    /// Writes what the socket sends and reads; `nil` where that is not asked for.
+    /// Writes the messages that the socket sends and reads; `nil` if no trace is requested.
     let trace: WireTrace?
 
-    /// Opens a NETLINK_ROUTE socket in the calling thread's network namespace, where it stays.
+    /// Opens a NETLINK_ROUTE socket, which stays in the calling thread's network namespace.
     package init() throws(ReachabilityError) {
         try self.init(netlinkProtocol: NETLINK_ROUTE)
     }
@@ -26,7 +26,7 @@ package struct QuerySocket: ~Copyable {
         trace?.attach(to: handle)
     }
 
-    /// Exchanges datagrams by a transport in place of a socket: for tests without a kernel.
+    /// Exchanges datagrams over a transport in place of a socket, for tests without a kernel.
     init(over transport: cnl_transport) throws(ReachabilityError) {
         var (transport, error) = (transport, cnl_error())
         guard let handle = cnl_query_open_over(&transport, &error) else {
@@ -45,12 +45,12 @@ package struct QuerySocket: ~Copyable {
         cnl_query_is_strict(handle)
     }
 
-    /// Overwrites the last answers, for those that hold secrets.
+    /// Overwrites the last answers, which can contain secrets.
     mutating func wipe() {
         cnl_query_wipe(handle)
     }
 
-    /// Joins a group, whose notifications then queue up with the answers; `false` on failure.
+    /// Joins a group whose notifications are queued together with the answers; `false` on failure.
     mutating func follow(_ group: EventGroup) -> Bool {
         cnl_query_follow(handle, group.number)
     }
@@ -61,17 +61,17 @@ package struct QuerySocket: ~Copyable {
         guard status == 0 else { throw ReachabilityError(operation: "read notifications", number: -status) }
     }
 
-    /// What the notifications concern that were read since the last call.
+    /// Which kinds of objects the notifications since the last call affect.
     mutating func takeChanges() -> cnl_query_changes {
         cnl_query_take_changes(handle)
     }
 
-    /// Looks up the routes of packets, up to 64 with one datagram.
+    /// Looks up the routes of packets, up to 64 in one datagram.
     ///
     /// - Parameters:
-    ///   - lookups: The packets and their sockets, and the kernel's answers.
-    ///   - first: The index of the first one to look up.
-    /// - Throws: An error when answers are missing, or the kernel cannot look up a protocol or port.
+    ///   - lookups: The packets and their sockets. Receives the kernel's answers.
+    ///   - first: The index of the first lookup.
+    /// - Throws: An error if answers are missing, or if the kernel cannot look up a protocol or port.
     mutating func answer(_ lookups: inout [RouteLookup], from first: Int) throws(ReachabilityError) {
         trace?.operation = "ask for a route"
         var error = cnl_error()
@@ -113,7 +113,7 @@ package struct QuerySocket: ~Copyable {
         return try lookups[0].result.get()
     }
 
-    /// Looks up the nexthops of an entry that names a nexthop object only.
+    /// Looks up the nexthops of an entry for which the kernel names only a nexthop object.
     private mutating func resolve(
         _ lookup: RouteLookup,
         _ object: UInt32
@@ -124,16 +124,16 @@ package struct QuerySocket: ~Copyable {
         return .success(try answer(to: lookup.query.forPacket))
     }
 
-    /// Returns the interface with an index; `nil` when there is none.
+    /// Returns the interface with an index; `nil` if there is none.
     package mutating func link(index: UInt32) throws(ReachabilityError) -> Link? {
-        // No interface has such an index, and the kernel would read it as a request without one.
+        // No interface has such an index, and the kernel would read 0 as a request without an index.
         guard index > 0, index <= Int32.max else { return nil }
         return try link(index, nil)
     }
 
-    /// Returns the interface with a name or alternative name; `nil` when there is none.
+    /// Returns the interface with a name or alternative name; `nil` if there is none.
     package mutating func link(named name: String) throws(ReachabilityError) -> Link? {
-        // The kernel refuses impossible names with other errnos than ENODEV.
+        // For impossible names, the kernel has other errnos than ENODEV.
         guard !name.isEmpty, name.utf8.count < 128, !name.utf8.contains(0) else { return nil }
         return try link(0, name)
     }
@@ -154,7 +154,7 @@ package struct QuerySocket: ~Copyable {
         return report?.link
     }
 
-    /// The nexthops of a nexthop object; none for a blackhole, `nil` where it or a member is gone.
+    /// The nexthops of a nexthop object; empty for a blackhole, `nil` if the object or a member was removed.
     package mutating func nexthops(ofObject id: UInt32) throws(ReachabilityError) -> [Nexthop]? {
         try object(id)?.nexthops { (id) throws(ReachabilityError) in try object(id) }
     }
@@ -166,12 +166,12 @@ package struct QuerySocket: ~Copyable {
     }
 }
 
-/// An entry that names a nexthop object only, by the index of its lookup.
+/// An entry for which the kernel names only a nexthop object, by the index of its lookup.
 private typealias NamedObject = (index: Int, id: UInt32)
 
 /// The lookups of a request, while their answers arrive.
 private struct LookupAnswers {
-    /// The shim hands out an answer to each before it returns without an error.
+    /// Before the shim returns without an error, it passes an answer for each lookup.
     let lookups: UnsafeMutableBufferPointer<RouteLookup>
     private(set) var objects: [NamedObject] = []
 
@@ -195,7 +195,8 @@ private struct LookupAnswers {
     }
 
     private static func result(_ refusal: cnl_error, _ query: RouteQuery) -> RoutingResult {
-        // The kernel looks up a few protocols only, and refuses others as it does a missing address family.
+        // The kernel looks up only a few protocols. For others, it fails as it does for an unsupported address
+        // family.
         let isUnsupportedProtocol = refusal.number == EOPNOTSUPP && query.ipProtocol != nil
         if !isUnsupportedProtocol, let rejection = RouteRejection(kernelError: refusal.number) {
             return .success(.rejected(rejection))

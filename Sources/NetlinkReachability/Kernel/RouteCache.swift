@@ -5,9 +5,9 @@ package import RoutingModel
 
 /// libnl's route cache: the routes of the calling thread's network namespace as programs that use libnl see them.
 ///
-/// It is no copy of the kernel's tables: of routes whose key is the same libnl keeps one. The key of libnl 3.7 is the
-/// family, the table, the type of service, the destination and the metric. The time to load it grows with the square of
-/// the number of routes. ``KernelDiagnosis/routes()`` dumps the tables whole.
+/// It is not a copy of the kernel's tables: of several routes with the same key, libnl keeps one. The key of libnl
+/// 3.7 is the family, the table, the type of service, the destination and the metric. The time to load the cache
+/// grows with the square of the number of routes. ``KernelDiagnosis/routes()`` dumps all routes.
 package final class RouteCache {
     private let handle: OpaquePointer
 
@@ -22,7 +22,9 @@ package final class RouteCache {
 
     deinit { cnl_route_cache_close(handle) }
 
-    /// Loads the cache again: it follows no change by itself.
+    /// Loads the cache again.
+    ///
+    /// It does not follow changes.
     package func refill() throws(ReachabilityError) {
         var error = cnl_error()
         guard cnl_route_cache_refill(handle, &error) else {
@@ -32,8 +34,8 @@ package final class RouteCache {
 
     /// Reads the routes in libnl's order, without lifetimes, router preferences and nexthop objects.
     ///
-    /// - Throws: An error for a route that libnl cannot write as a message (EBADMSG), as for one with very many
-    ///   nexthops: none is left out.
+    /// - Throws: An error if libnl cannot write a route as a message (EBADMSG), for example with very many
+    ///   nexthops. No route is omitted.
     package func routes() throws(ReachabilityError) -> [Route] {
         var routes: [Route] = []
         var position: UnsafeMutableRawPointer?

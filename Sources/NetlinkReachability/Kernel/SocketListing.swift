@@ -6,7 +6,7 @@ package import RoutingModel
 internal import SystemSupport
 
 extension ConnectedSocket {
-    /// Reads a message of the dump; `nil` for a message of another type, for another family than IPv4 and IPv6, and for
+    /// Reads a message of the dump; `nil` for another type of message, for another family than IPv4 and IPv6, and for
     /// an MPTCP socket that has fallen back to TCP.
     package init?(_ message: NetlinkMessage, _ ipProtocol: UInt16) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(inet_diag_msg.self)
@@ -51,7 +51,7 @@ extension ConnectedSocket {
 }
 
 extension TCPProgress {
-    /// Reads a `tcp_info`, which newer kernels make longer; `nil` for one without the fields of the oldest.
+    /// Reads a `tcp_info`, which is longer in newer kernels; `nil` if it is shorter than in the oldest one.
     ///
     /// The offsets are written out because `linux/tcp.h` clashes with glibc.
     init?(_ info: UnsafeRawBufferPointer) {
@@ -74,13 +74,13 @@ extension TCPProgress {
 
 /// INET_DIAG_SOCKOPT, a `struct inet_diag_sockopt` of bit fields, from Linux 5.9.
 private enum SocketOptions {
-    /// The sixth bit field.
+    /// The mask of the sixth bit field.
     static let transparent: UInt16 = UInt16(littleEndian: 1 << 5)
 }
 
 /// The beginning of `mptcp_info` of `linux/mptcp.h`.
 private struct MultipathInfo: BitwiseCopyable {
-    /// MPTCP_INFO_FLAG_FALLBACK: one end does not know MPTCP, and the connection is a TCP connection.
+    /// MPTCP_INFO_FLAG_FALLBACK: one end does not support MPTCP, and the connection is a TCP connection.
     static let fallback: UInt32 = 1
 
     /// The numbers of subflows and addresses, and their limits.
@@ -94,7 +94,7 @@ private struct MultipathInfo: BitwiseCopyable {
 }
 
 extension ConnectedSocket {
-    /// The states of sockets that have two ends and can still send, as bits.
+    /// The states of sockets that have a remote end and can still send, as bits.
     private static let states: UInt32 = [
         TCP_ESTABLISHED, TCP_SYN_SENT, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_CLOSE_WAIT, TCP_LAST_ACK,
         TCP_CLOSING,
@@ -106,13 +106,13 @@ extension ConnectedSocket {
     /// Lists the connected sockets of the calling thread's network namespace, each once.
     ///
     /// - Parameters:
-    ///   - family: The family of the sockets; IPv6 sockets can have IPv4 ends.
-    ///   - ipProtocol: IPPROTO_TCP, IPPROTO_UDP or ``mptcp``. MPTCP connections that have fallen back to TCP are left
-    ///     out: they are TCP connections.
-    ///   - localPort: The only local port, in host byte order; 0 for all.
-    ///   - take: Receives each socket while the kernel goes through its table.
-    /// - Throws: An error if the kernel refuses the list: with ENOENT if it has no inet_diag for the protocol. A kernel
-    ///   without the module mptcp_diag lists no MPTCP sockets instead.
+    ///   - family: The family of the sockets. IPv6 sockets can have IPv4 addresses.
+    ///   - ipProtocol: IPPROTO_TCP, IPPROTO_UDP or ``mptcp``. MPTCP connections that have fallen back to TCP are
+    ///     omitted, because they are TCP connections.
+    ///   - localPort: The only local port to list, in host byte order; 0 for all.
+    ///   - take: Receives each socket while the kernel walks its table.
+    /// - Throws: An error if the kernel refuses the list; with ENOENT if it has no inet_diag for the protocol.
+    ///   Without the module mptcp_diag, the kernel lists no MPTCP sockets instead.
     package static func list(
         _ family: IPAddress.Family,
         ipProtocol: UInt16,
@@ -122,8 +122,8 @@ extension ConnectedSocket {
         try list(family, ipProtocol: ipProtocol, localPort: localPort, states: states, take)
     }
 
-    /// Whether a UDP socket of the calling thread's network namespace that is connected to nothing has a local port,
-    /// and takes IPv4 packets to any address.
+    /// Whether an unconnected UDP socket in the calling thread's network namespace has a local port and accepts IPv4
+    /// packets to any address.
     static func isUnconnectedUDP(_ localPort: UInt16) throws(ReachabilityError) -> Bool {
         var isFound = false
         try list(.v4, ipProtocol: UInt16(IPPROTO_UDP), localPort: localPort, states: 1 << UInt32(TCP_CLOSE)) {
@@ -141,8 +141,8 @@ extension ConnectedSocket {
     ) throws(ReachabilityError) {
         var body = inet_diag_req_v2()
         body.sdiag_family = family.rawValue
-        // The number of MPTCP does not fit into the byte. A kernel that skips the attribute lists no sockets of
-        // protocol 0.
+        // The number of MPTCP does not fit into the byte. A kernel that ignores the attribute lists no sockets,
+        // because it looks for protocol 0.
         let isMultipath = ipProtocol == mptcp
         body.sdiag_protocol = isMultipath ? 0 : UInt8(ipProtocol)
         let attributes = [Request.Attribute(requestProtocol, UInt32(ipProtocol))]
@@ -155,7 +155,7 @@ extension ConnectedSocket {
             SOCK_DIAG_BY_FAMILY, isDump: true, body, isMultipath ? attributes : [])
         let name = isMultipath ? "MPTCP" : ipProtocol == UInt16(IPPROTO_TCP) ? "TCP" : "UDP"
         var socket = try QuerySocket(netlinkProtocol: NETLINK_SOCK_DIAG)
-        // A dump that is interrupted is repeated.
+        // A repeated dump can list a socket again.
         var seen: Set<UInt64> = []
         do throws(ReachabilityError) {
             try socket.list(request, "list the \(name) sockets", from: ()) {
@@ -170,9 +170,10 @@ extension ConnectedSocket {
         }
     }
 
-    /// Lists the TCP connections of the calling thread's network namespace in all states but LISTEN, each once.
+    /// Lists the TCP connections of the calling thread's network namespace in all states except LISTEN, without
+    /// repetitions.
     ///
-    /// The older request (TCPDIAG_GETSOCK) has both families in one dump.
+    /// The older request (TCPDIAG_GETSOCK) dumps both families at once.
     static func connections() throws(ReachabilityError) -> [ConnectedSocket] {
         var body = inet_diag_req()
         body.idiag_ext = 1 << UInt8(INET_DIAG_INFO - 1)
@@ -187,13 +188,13 @@ extension ConnectedSocket {
 }
 
 extension NeighbourReply {
-    /// Reads RTM_NEWNEIGH; `nil` for another kind of entry, and for one that needs no answers.
+    /// Reads RTM_NEWNEIGH; `nil` for another kind of entry, and for a neighbour that needs no resolution (NOARP).
     static func read(
         _ message: NetlinkMessage
     ) throws(MalformedMessage) -> (key: Neighbour.Key, reply: NeighbourReply)? {
         guard let neighbour = try Neighbour(message), neighbour.state != .noARP else { return nil }
         let (_, attributes) = try message.parts(ndmsg.self)
-        // In ticks of USER_HZ, which is 100.
+        // The times are in ticks of USER_HZ, which is 100.
         let times = try attributes.value(NDA_CACHEINFO, as: nda_cacheinfo.self)
         let reply = NeighbourReply(
             neighbour.state,
@@ -204,13 +205,13 @@ extension NeighbourReply {
     }
 }
 
-/// The sockets that the kernel destroys (SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY), which everyone can
-/// read.
+/// The TCP sockets that the kernel destroys (SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY), which every
+/// process can read.
 package final class KernelClosings: ClosingFeed {
     private let socket: Locked<EventSocket>
     package let descriptor: Int32
 
-    /// Opens a socket in the calling thread's network namespace; `nil` where the kernel or a sandbox refuses it.
+    /// Opens a socket in the calling thread's network namespace; `nil` if the kernel or a sandbox refuses it.
     package init?() {
         guard let socket = try? EventSocket(netlinkProtocol: NETLINK_SOCK_DIAG) else { return nil }
         for group in EventGroup.closings {
@@ -224,7 +225,7 @@ package final class KernelClosings: ClosingFeed {
     package func read(limit: Int) -> [ConnectedSocket] {
         socket.withLock { socket in
             var found: [ConnectedSocket] = []
-            // What was lost is missing in the evidence: the next dump has what is still open.
+            // Lost notifications are missing in the evidence. The next dump shows the sockets that are still open.
             while found.count < limit {
                 let reading = try? socket.receive { message in
                     if let closed = try? ConnectedSocket(message, UInt16(IPPROTO_TCP)) {

@@ -4,27 +4,27 @@ internal import CNetlinkShim
 internal import Glibc
 internal import SystemSupport
 
-/// Writes a line to standard error for each netlink message that a socket sends or reads: the time of CLOCK_MONOTONIC,
-/// the direction, what the header says, and who asks.
+/// Writes a line to standard error for each netlink message that a socket sends or reads: the time of
+/// CLOCK_MONOTONIC, the direction, the header, and the operation.
 ///
-/// A line has no payload, so no key of WireGuard.
+/// A line has no payload, and thus no WireGuard keys.
 final class WireTrace {
     /// Whether the environment variable `NETFLAGS_TRACE` is `netlink`.
     private static let isOn = getenv("NETFLAGS_TRACE").map { String(cString: $0) } == "netlink"
 
-    /// What the messages are for.
+    /// The operation that the messages belong to.
     var operation = "notifications"
     private let netlinkProtocol: Int32
 
-    /// Returns `nil` where no trace is asked for.
+    /// Returns `nil` if no trace is requested.
     init?(_ netlinkProtocol: Int32) {
         guard Self.isOn else { return nil }
         self.netlinkProtocol = netlinkProtocol
     }
 
-    /// Writes what a socket for requests sends and reads.
+    /// Writes the messages that a query socket sends and reads.
     ///
-    /// The trace outlives the socket.
+    /// The trace has to outlive the socket.
     func attach(to query: OpaquePointer) {
         let trace: cnl_trace = { context, isSent, bytes, size in
             guard let context else { return }
@@ -43,19 +43,19 @@ final class WireTrace {
         let fraction = String(time.tv_nsec / 1_000 + 1_000_000).dropFirst()
         let header = message.traced(netlinkProtocol)
         let line = "\(time.tv_sec).\(fraction) \(isSent ? ">" : "<") \(header) (\(operation))\n"
-        // A trace that cannot be written is lost.
+        // A failure to write the trace is ignored.
         _ = FileBytes.write(Array(line.utf8), to: STDERR_FILENO)
     }
 }
 
 extension NetlinkMessage {
-    /// The objects of rtnetlink, by a fourth of the types of their messages (RTM_NEWLINK, ...).
+    /// The names of rtnetlink objects, by the message type divided by four (RTM_NEWLINK, ...).
     private static let objects = [
         4: "LINK", 5: "ADDR", 6: "ROUTE", 7: "NEIGH", 8: "RULE", 20: "NETCONF", 26: "NEXTHOP",
     ]
     private static let verbs = ["NEW", "DEL", "GET", "SET"]
 
-    /// What the header says: `RTM_NEWROUTE seq=4 port=971 flags=0x2 bytes=96`, and the text of an error.
+    /// The header in words: `RTM_NEWROUTE seq=4 port=971 flags=0x2 bytes=96`, and the text of an error.
     fileprivate func traced(_ netlinkProtocol: Int32) -> String {
         let name = name(netlinkProtocol)
         let sequence = bytes.loadUnaligned(as: nlmsghdr.self).nlmsg_seq

@@ -6,10 +6,10 @@ package import RoutingModel
 
 /// One netlink message, valid during the call that passes it.
 package struct NetlinkMessage {
-    /// Bytes of `struct nlmsghdr`.
+    /// The size of `struct nlmsghdr`, in bytes.
     package static let headerLength = 16
 
-    /// The message's bytes with the header.
+    /// The bytes of the message, including the header.
     package let bytes: UnsafeRawBufferPointer
     /// The message's type (RTM_NEWLINK, ...).
     package let type: UInt16
@@ -18,11 +18,11 @@ package struct NetlinkMessage {
 
     /// The port of the socket whose request caused the message (`nlmsg_pid`).
     ///
-    /// 0 where nothing asked over netlink, and in changes of interfaces and IPv6 addresses. The kernel's counterpart is
-    /// `nlmsg_pid`.
+    /// 0 if no netlink request caused the message, and in changes of interfaces and IPv6 addresses. The kernel's
+    /// counterpart is `nlmsg_pid`.
     package let port: UInt32
 
-    /// Wraps a whole message at an address divisible by 4; `nil` when it is cut.
+    /// Wraps a complete message at an address divisible by 4; `nil` if it is truncated.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.headerLength else { return nil }
         let header = bytes.loadUnaligned(as: nlmsghdr.self)
@@ -34,7 +34,7 @@ package struct NetlinkMessage {
         port = header.nlmsg_pid
     }
 
-    /// Wraps a message of the shim, which is whole.
+    /// Wraps a message from the shim, which is always complete.
     fileprivate init(_ header: UnsafePointer<nlmsghdr>) {
         bytes = UnsafeRawBufferPointer(start: header, count: Int(header.pointee.nlmsg_len))
         type = header.pointee.nlmsg_type
@@ -42,13 +42,13 @@ package struct NetlinkMessage {
         port = header.pointee.nlmsg_pid
     }
 
-    /// Copies the message behind others, so that ``forEach(in:_:)`` finds it.
+    /// Appends a copy of the message to others, padded for ``forEach(in:_:)``.
     func append(to messages: inout [UInt8]) {
         messages += bytes
         messages += repeatElement(0, count: -bytes.count & 3)
     }
 
-    /// Passes on messages that follow each other, each at an address divisible by 4.
+    /// Calls a closure with each of several consecutive messages, which begin at addresses divisible by 4.
     package static func forEach(in messages: [UInt8], _ body: (NetlinkMessage) -> Void) {
         messages.withUnsafeBytes { forEach(in: $0, body) }
     }
@@ -66,17 +66,18 @@ package struct NetlinkMessage {
         bytes.count > Self.headerLength ? bytes[Self.headerLength] : nil
     }
 
-    /// What a message says.
+    /// The content of a message.
     package enum Content: Hashable, Sendable {
         /// A change of the network.
         case change(NetworkChange)
-        /// A message of another type or family, or about one address family of an interface or a bridge's port.
+        /// A message of another type or family, or about a single address family of an interface, or about a bridge
+        /// port.
         case ignored
-        /// A message that is cut or whose attributes overrun it.
+        /// A truncated message, or one whose attributes are longer than the message.
         case malformed
     }
 
-    /// The change that the message describes; `nil` for a message that is ignored or malformed.
+    /// The change that the message describes; `nil` for an ignored or malformed message.
     package var change: NetworkChange? {
         if case .change(let change) = content { change } else { nil }
     }
@@ -90,16 +91,16 @@ package struct NetlinkMessage {
         }
     }
 
-    /// Whether the message says that an interface left for another network namespace, which is a removal here.
+    /// Whether the message reports that an interface was moved to another network namespace, which is a removal here.
     ///
     /// The kernel's counterpart is `IFLA_NEW_NETNSID`.
     package var isMove: Bool {
         Int(type) == RTM_DELLINK && (try? parts(ifinfomsg.self))?.1[IFLA_NEW_NETNSID] != nil
     }
 
-    /// Whether the message says that the kernel sets an interface down because it is being removed.
+    /// Whether the message reports that the kernel sets an interface down because it is being removed.
     ///
-    /// `dev_close_many` states that IFF_UP and IFF_RUNNING change, and a request that IFF_UP does.
+    /// `dev_close_many` reports a change of IFF_UP and IFF_RUNNING. A request reports only a change of IFF_UP.
     package var isClosing: Bool {
         guard Int(type) == RTM_NEWLINK, let (body, _) = try? parts(ifinfomsg.self) else { return false }
         let (changed, flags) = (LinkFlags(rawValue: body.ifi_change), LinkFlags(rawValue: body.ifi_flags))
@@ -125,10 +126,10 @@ package struct NetlinkMessage {
         }
     }
 
-    /// The route of RTM_NEWROUTE or RTM_DELROUTE; `nil` for another family than IPv4 and IPv6.
+    /// The route of RTM_NEWROUTE or RTM_DELROUTE; `nil` for other families than IPv4 and IPv6.
     private func route() throws(MalformedMessage) -> Route? {
         guard let base = bytes.baseAddress else { throw MalformedMessage() }
-        // The parser sets the whole structure before it reads the message.
+        // The parser initializes the whole structure first.
         let parsed = withUnsafeTemporaryAllocation(of: cnl_route.self, capacity: 1) { memory in
             let route = memory.baseAddress.unsafelyUnwrapped
             let status = cnl_parse_route(base, bytes.count, route)
@@ -141,7 +142,7 @@ package struct NetlinkMessage {
 
 /// Passes a Swift closure to C as a handler and its context.
 ///
-/// - Returns: What the body returns, and how many messages the handler was called with.
+/// - Returns: The result of the body, and how often the handler was called.
 func withMessageHandler<Result>(
     _ handler: (NetlinkMessage) -> Void,
     _ body: (cnl_message_handler, UnsafeMutableRawPointer) -> Result
@@ -168,26 +169,26 @@ private struct MessageHandler {
     var count: UInt64 = 0
 }
 
-/// A message or an attribute is cut, or too short for its value.
+/// A message or an attribute is truncated, or too short for its value.
 package struct MalformedMessage: Error {}
 
-/// The attributes of a message, or those that are nested in another attribute.
+/// The attributes of a message, or those nested in another attribute.
 ///
-/// Valid as long as the bytes of the message. Of several attributes of a type the last one counts.
+/// Valid as long as the bytes of the message. If a type occurs several times, the last attribute counts.
 struct Attributes {
     private var attributes = cnl_attributes()
 
-    /// Reads attributes one after the other up to the end of the bytes.
+    /// Parses consecutive attributes up to the end of the bytes.
     init(_ bytes: UnsafeRawBufferPointer) throws(MalformedMessage) {
         guard cnl_parse_attributes(bytes.baseAddress, bytes.count, &attributes) == 0 else {
             throw MalformedMessage()
         }
     }
 
-    /// The highest type of an attribute.
+    /// The highest attribute type in the message.
     var highestType: UInt16 { attributes.highest_type }
 
-    /// The bytes of the value of an attribute, whose type is below 64; `nil` where it is missing.
+    /// The value of an attribute with a type below 64, as bytes; `nil` if the attribute is missing.
     subscript(_ type: Int) -> UnsafeRawBufferPointer? {
         let attribute = withUnsafeBytes(of: attributes.by_type) { table in
             table.bindMemory(to: UnsafePointer<nlattr>?.self)[type]
@@ -195,7 +196,7 @@ struct Attributes {
         return attribute.map(Self.value)
     }
 
-    /// A value of fixed size; `nil` where it is missing.
+    /// A value of fixed size; `nil` if the attribute is missing.
     func value<Value: BitwiseCopyable>(
         _ type: Int,
         as _: Value.Type = Value.self
@@ -205,7 +206,7 @@ struct Attributes {
         return bytes.loadUnaligned(as: Value.self)
     }
 
-    /// A number; `nil` where it is missing or 0.
+    /// A number; `nil` if the attribute is missing or 0.
     func nonzero<Number: FixedWidthInteger & BitwiseCopyable>(
         _ type: Int
     ) throws(MalformedMessage) -> Number? {
@@ -213,7 +214,7 @@ struct Attributes {
         return number == 0 ? nil : number
     }
 
-    /// An address of a family; `nil` where it is missing.
+    /// An address of a family; `nil` if the attribute is missing.
     func address(_ type: Int, _ family: IPAddress.Family?) throws(MalformedMessage) -> IPAddress? {
         guard let bytes = self[type] else { return nil }
         guard let family, bytes.count == family.byteCount, let start = bytes.baseAddress else {
@@ -222,21 +223,22 @@ struct Attributes {
         return IPAddress(family: family, networkBytes: start)
     }
 
-    /// A text of at most some bytes, with or without a NUL behind it; empty where it is missing.
+    /// A text with a limited number of bytes, with or without a final NUL; empty if the attribute is missing.
     func text(_ type: Int, limit: Int) throws(MalformedMessage) -> String {
         guard let text = self[type]?.prefix(while: { $0 != 0 }) else { return "" }
         guard text.count <= limit else { throw MalformedMessage() }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The attributes in an attribute; `nil` where it is missing.
+    /// The nested attributes of an attribute; `nil` if it is missing.
     func nested(_ type: Int) throws(MalformedMessage) -> Attributes? {
         guard let bytes = self[type] else { return nil }
         return try Attributes(bytes)
     }
 
-    /// Passes each attribute of a list, whose types mean nothing, with the attributes in it; none where the list is
-    /// missing.
+    /// Calls a closure with the nested attributes of each element of a list.
+    ///
+    /// The types of the elements have no meaning. A missing list is empty.
     func forEach(
         in type: Int,
         _ body: (Attributes) throws(MalformedMessage) -> Void
@@ -244,7 +246,7 @@ struct Attributes {
         try forEachValue(in: type) { (value) throws(MalformedMessage) in try body(Attributes(value)) }
     }
 
-    /// The texts in a list, each of the bytes before its NUL; none where the list is missing.
+    /// The texts in a list, each up to its NUL; empty if the list is missing.
     func texts(_ type: Int, limit: Int) throws(MalformedMessage) -> [String] {
         var texts: [String] = []
         try forEachValue(in: type) { (value) throws(MalformedMessage) in
@@ -277,7 +279,7 @@ struct Attributes {
 }
 
 extension NetlinkMessage {
-    /// Reads the fixed part of the message, and the attributes behind it.
+    /// Reads the fixed part of the message, and the attributes after it.
     func parts<Body: BitwiseCopyable>(
         _: Body.Type
     ) throws(MalformedMessage) -> (body: Body, attributes: Attributes) {
@@ -296,9 +298,11 @@ extension NetlinkMessage {
 
 // MARK: - Dumps
 
-/// What to dump.
+/// The description of a dump.
 package struct DumpRequest: Hashable, Sendable {
-    /// A table of the kernel, by the type of the request that dumps it.
+    /// A table of the kernel.
+    ///
+    /// The raw value is the type of the request that dumps it.
     package enum Table: UInt16, Sendable {
         /// RTM_GETLINK
         case links = 18
@@ -315,9 +319,9 @@ package struct DumpRequest: Hashable, Sendable {
         /// RTM_GETNEXTHOP
         case nexthops = 106
 
-        /// The table whose entries a message describes; `nil` for a message about none of them.
+        /// The table whose entries a message describes; `nil` for a message about no table.
         package init?(of message: NetlinkMessage) {
-            // Types come in fours: NEW, DEL, GET, SET.
+            // Message types come in groups of four: NEW, DEL, GET, SET.
             self.init(rawValue: message.type & ~3 | 2)
         }
     }
@@ -327,7 +331,7 @@ package struct DumpRequest: Hashable, Sendable {
     package var family: IPAddress.Family?
     /// The interface whose addresses to dump; 0 for all.
     ///
-    /// Kernels before 4.20 send all addresses.
+    /// Kernels before 4.20 send the addresses of all interfaces.
     package var interfaceIndex: UInt32 = 0
 
     package init(_ table: Table, family: IPAddress.Family? = nil, interfaceIndex: UInt32 = 0) {
@@ -337,10 +341,10 @@ package struct DumpRequest: Hashable, Sendable {
     }
 }
 
-// MARK: - What a message affects
+// MARK: - Effects of a message
 
 extension NetlinkMessage {
-    /// The neighbour that a message is about; `nil` for another message.
+    /// The neighbour that a message is about; `nil` for other messages.
     var neighbourNotification: KernelNotification? {
         guard [RTM_NEWNEIGH, RTM_DELNEIGH].contains(Int(type)) else { return nil }
         return switch change {
@@ -350,7 +354,7 @@ extension NetlinkMessage {
         }
     }
 
-    /// What the message affects; `nil` for a message that no route can depend on.
+    /// The effect of the message; `nil` for a message that no route can depend on.
     package var notification: KernelNotification? {
         switch Int(type) {
         case RTM_NEWLINK, RTM_DELLINK: linkNotification
@@ -366,8 +370,9 @@ extension NetlinkMessage {
         }
     }
 
-    /// Ignores the partial messages of bridges, of IPv6 and of Wi-Fi scans: a change of the interface itself comes
-    /// as a whole message.
+    /// Ignores the partial messages about bridges, IPv6 and Wi-Fi scans.
+    ///
+    /// A change of the interface itself is a complete message.
     private var linkNotification: KernelNotification? {
         switch change {
         case .removedLink: .link(isLoss: true)
@@ -387,8 +392,9 @@ extension NetlinkMessage {
 }
 
 extension IPPrefix {
-    /// The notification of a removed route: the kernel sends it before it removes an IPv4 route, and after it
-    /// removed an IPv6 route.
+    /// The notification of a removed route.
+    ///
+    /// The kernel sends it before it removes an IPv4 route, and after it has removed an IPv6 route.
     fileprivate var removal: KernelNotification {
         address.family == .v4 ? .routeRemoval(self) : .route(self)
     }

@@ -5,7 +5,7 @@ internal import Glibc
 internal import RoutingModel
 
 extension TunnelEnds {
-    /// Reads IFLA_LINKINFO of a tunnel; `nil` for an interface of another kind, and where the data is cut.
+    /// Reads IFLA_LINKINFO of a tunnel; `nil` for another kind of interface, and if the data is truncated.
     init?(kind: String, _ info: Attributes?) {
         guard let layout = Layout.of(kind), let data = try? info?.nested(IFLA_INFO_DATA),
             let ends = try? Self(data, layout)
@@ -20,7 +20,8 @@ extension TunnelEnds {
             payloads = TunnelPayloads(ofMode: try data.value(mode.type, as: UInt8.self) ?? mode.standard)
                 .intersection(mode.payloads)
         }
-        // With `external`, each packet brings its own ends. It is a flag without a value, and a byte for vxlan.
+        // With `external`, each packet has its own ends. The attribute is a flag without a value, except for vxlan,
+        // where it is a byte.
         if let external = layout.external, let value = data[external], value.first != 0 {
             link = 0
             return
@@ -31,7 +32,7 @@ extension TunnelEnds {
         if let port = layout.port {
             destinationPort = try data.value(port, as: UInt16.self).map(UInt16.init(bigEndian:))
         }
-        // 1 stands for that of the packets inside, which is not known.
+        // 1 means that the type of service is copied from the inner packets, so it is not known.
         if let tos = layout.typeOfService {
             typeOfService = try data.value(tos, as: UInt8.self).flatMap { $0 == 1 ? nil : $0 } ?? 0
         }
@@ -47,7 +48,7 @@ extension TunnelEnds {
 }
 
 extension TunnelPayloads {
-    /// What a mode lets through: packets of one IP protocol, or those of each if it is 0.
+    /// The packets that a mode carries: those of one IP protocol, or of all protocols if it is 0.
     fileprivate init(ofMode ipProtocol: UInt8) {
         self =
             switch Int(ipProtocol) {
@@ -61,7 +62,7 @@ extension TunnelPayloads {
 }
 
 extension Attributes {
-    /// The first address that is there and not unspecified.
+    /// The first address that is present and not unspecified.
     fileprivate func firstAddress(_ places: [Layout.Place]) throws(MalformedMessage) -> IPAddress? {
         for (family, type) in places {
             if let found = try address(type, family), !found.isUnspecified { return found }
@@ -70,26 +71,26 @@ extension Attributes {
     }
 }
 
-/// Where the data of a kind of tunnel has its ends.
+/// The attribute types for the ends of a kind of tunnel.
 ///
-/// The numbers are those of `linux/if_link.h` and of `linux/if_tunnel.h`, which defines what glibc defines too. An
-/// attribute of one family is never there with that of the other.
+/// The numbers come from `linux/if_link.h` and from `linux/if_tunnel.h`, which clashes with glibc. A tunnel never has
+/// both the attribute of one family and that of the other.
 private struct Layout {
     typealias Place = (family: IPAddress.Family, type: Int)
 
     var link = 1
     var remotes: [Place] = []
     var locals: [Place] = []
-    /// `nil` for tunnels whose outer packets keep the mark.
+    /// `nil` for tunnels whose outer packets keep the mark of the inner ones.
     var mark: Int?
-    /// The flags of an IPv6 tunnel, with ``keepsMark``.
+    /// The flags of an IPv6 tunnel, which can contain ``keepsMark``.
     var flags: Int?
     var typeOfService: Int?
     var port: Int?
     /// COLLECT_METADATA.
     var external: Int?
-    /// The IP protocol of the packets that the tunnel sends (IFLA_IPTUN_PROTO), the one that it has if the kernel shows
-    /// none, and what the driver carries at all; `nil` for tunnels that send packets of each protocol.
+    /// The IP protocol of the packets in the tunnel (IFLA_IPTUN_PROTO), the default if the kernel shows none, and the
+    /// payloads that the driver supports; `nil` for tunnels that carry all protocols.
     var mode: (type: Int, standard: UInt8, payloads: TunnelPayloads)?
 
     // IP6_TNL_F_USE_ORIG_FWMARK
@@ -107,7 +108,7 @@ private struct Layout {
             Layout(
                 remotes: [(.v4, 3)], locals: [(.v4, 2)], mark: 20, typeOfService: 5, external: 19,
                 mode: (9, UInt8(IPPROTO_IPIP), [.ipv4, .labels]))
-        // Its mode decides about what it receives alone: it sends packets of each protocol (`sit_tunnel_xmit`).
+        // The mode applies only to received packets: sit sends packets of all protocols (`sit_tunnel_xmit`).
         case "sit": Layout(remotes: [(.v4, 3)], locals: [(.v4, 2)], mark: 20, typeOfService: 5, external: 19)
         case "ip6tnl":
             Layout(
@@ -124,7 +125,7 @@ private struct Layout {
             )
         case "geneve":
             Layout(
-                // It has no link.
+                // geneve has no link attribute.
                 link: IFLA_GENEVE_UNSPEC,
                 remotes: [(.v4, IFLA_GENEVE_REMOTE), (.v6, IFLA_GENEVE_REMOTE6)],
                 typeOfService: IFLA_GENEVE_TOS,

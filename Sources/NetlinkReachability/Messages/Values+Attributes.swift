@@ -4,11 +4,11 @@ internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
 
-// Values of the model out of messages other than those of routes.
+// Reads values of the model from messages, except routes.
 
 extension LinkReport {
-    /// Reads RTM_NEWLINK or RTM_DELLINK; `nil` for a message about one address family of an interface, or about a
-    /// bridge's port.
+    /// Reads RTM_NEWLINK or RTM_DELLINK; `nil` for a message about a single address family of an interface, or about
+    /// a bridge port.
     init?(_ message: NetlinkMessage) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(ifinfomsg.self)
         let link = try Link(body, attributes)
@@ -22,7 +22,7 @@ extension Link {
         let info = try attributes.nested(IFLA_LINKINFO)
         let kind = try info?.text(IFLA_INFO_KIND, limit: 55) ?? ""
         let vrf = kind == "vrf" ? try info?.nested(IFLA_INFO_DATA) : nil
-        // In an AF_BRIDGE message IFLA_AF_SPEC is another structure under the same number.
+        // In an AF_BRIDGE message, IFLA_AF_SPEC is another structure with the same number.
         let families = body.ifi_family == UInt8(AF_UNSPEC) ? try attributes.nested(IFLA_AF_SPEC) : nil
         let ipv4 = try families?.nested(Int(AF_INET))?[IFLA_INET_CONF]
         let ipv6 = try families?.nested(Int(AF_INET6))?[IFLA_INET6_CONF]
@@ -58,9 +58,9 @@ extension Link {
 
     /// Indices into IFLA_INET_CONF and IFLA_INET6_CONF.
     ///
-    /// They are written out because linux/ipv6.h clashes with glibc. Those of IPv4 are IPV4_DEVCONF_* less 1.
+    /// Written out because linux/ipv6.h clashes with glibc. The IPv4 indices are IPV4_DEVCONF_* minus 1.
     fileprivate enum Setting: Int {
-        /// IPV4_DEVCONF_FORWARDING has the index of DEVCONF_FORWARDING.
+        /// IPV4_DEVCONF_FORWARDING has the same index as DEVCONF_FORWARDING.
         static let forwardsV4 = Self.forwardsV6
         /// IPV4_DEVCONF_SEND_REDIRECTS
         case sendsRedirects = 5
@@ -85,10 +85,10 @@ extension Link {
         /// DEVCONF_FORWARDING
         case forwardsV6 = 0
 
-        /// The setting; `nil` for an array that ends before it.
+        /// The setting; `nil` if the array is too short to contain it.
         func value(in array: UnsafeRawBufferPointer) -> Bool? { number(in: array).map { $0 != 0 } }
 
-        /// The setting as a number; `nil` for an array that ends before it.
+        /// The setting as a number; `nil` if the array is too short to contain it.
         func number(in array: UnsafeRawBufferPointer) -> Int32? {
             let offset = rawValue * MemoryLayout<Int32>.size
             guard array.count >= offset + MemoryLayout<Int32>.size else { return nil }
@@ -98,7 +98,9 @@ extension Link {
 }
 
 extension ArrivalSettings {
-    /// Reads IFLA_INET_CONF and IFLA_INET6_CONF; a kernel whose array ends before a setting does not have it.
+    /// Reads IFLA_INET_CONF and IFLA_INET6_CONF.
+    ///
+    /// A setting beyond the end of the array does not exist in that kernel.
     fileprivate init(ipv4: UnsafeRawBufferPointer?, ipv6: UnsafeRawBufferPointer?) {
         self.init()
         if let ipv4 {
@@ -117,7 +119,7 @@ extension ArrivalSettings {
 }
 
 extension InterfaceAddress {
-    /// Reads RTM_NEWADDR or RTM_DELADDR; `nil` for another family than IPv4 and IPv6.
+    /// Reads RTM_NEWADDR or RTM_DELADDR; `nil` for other families than IPv4 and IPv6.
     init?(_ message: NetlinkMessage) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(ifaddrmsg.self)
         guard let family = IPAddress.Family(rawValue: body.ifa_family) else { return nil }
@@ -130,7 +132,7 @@ extension InterfaceAddress {
             peer: other == own ? nil : other,
             prefixLength: body.ifa_prefixlen,
             scope: RouteScope(rawValue: body.ifa_scope),
-            // The fixed part has the lowest eight flags only.
+            // The fixed part contains only the lowest eight flags.
             flags: InterfaceAddressFlags(
                 rawValue: try attributes.value(IFA_FLAGS) ?? UInt32(body.ifa_flags))
         )
@@ -142,7 +144,8 @@ extension InterfaceAddress {
 }
 
 extension Neighbour {
-    /// Reads RTM_NEWNEIGH or RTM_DELNEIGH; `nil` for another kind of entry, such as one of a bridge's forwarding table.
+    /// Reads RTM_NEWNEIGH or RTM_DELNEIGH; `nil` for another kind of entry, such as one of a bridge's forwarding
+    /// table.
     init?(_ message: NetlinkMessage) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(ndmsg.self)
         guard let family = IPAddress.Family(rawValue: body.ndm_family),
@@ -157,7 +160,7 @@ extension Neighbour {
 }
 
 extension Neighbour {
-    /// Reads the hardware address of RTM_NEWNEIGH; `nil` for an entry that has none that is valid.
+    /// Reads the hardware address of RTM_NEWNEIGH; `nil` if the entry has no valid one.
     static func hardwareAddress(
         _ message: NetlinkMessage
     ) throws(MalformedMessage) -> (key: Key, bytes: [UInt8])? {
@@ -173,7 +176,7 @@ extension Neighbour {
 }
 
 extension FamilySettings {
-    /// Reads RTM_NEWNETCONF; `nil` for another family than IPv4 and IPv6.
+    /// Reads RTM_NEWNETCONF; `nil` for other families than IPv4 and IPv6.
     init?(_ message: NetlinkMessage) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(netconfmsg.self)
         guard let family = IPAddress.Family(rawValue: body.ncm_family),
@@ -199,10 +202,10 @@ extension FamilySettings {
 }
 
 extension Encapsulation {
-    /// Reads RTA_ENCAP, whose attributes depend on the kind: the destination of the outer packet is that of
-    /// LWTUNNEL_IP_DST or LWTUNNEL_IP6_DST, or the first segment of SEG6_IPTUNNEL_SRH.
+    /// Reads RTA_ENCAP, whose attributes depend on the kind.
     ///
-    /// An attribute that is cut has no destination.
+    /// The destination of the outer packet is LWTUNNEL_IP_DST or LWTUNNEL_IP6_DST, or the first segment of
+    /// SEG6_IPTUNNEL_SRH. A truncated attribute has no destination.
     init(_ kind: UInt16, _ bytes: UnsafeRawBufferPointer) {
         self.init(Kind(rawValue: kind))
         guard let attributes = try? Attributes(bytes) else { return }
@@ -212,14 +215,15 @@ extension Encapsulation {
         case .seg6: destination = attributes[Self.SEG6_IPTUNNEL_SRH].flatMap(Self.firstSegment)
         default: break
         }
-        // The kernel sends the address also where none was given, and one of a link has no interface here.
+        // The kernel also sends the address if none was configured. A link-local address has no interface here.
         if let given = destination, given.isUnspecified || given.needsZone { destination = nil }
     }
 
     private static let (LWTUNNEL_IP_DST, LWTUNNEL_IP6_DST, SEG6_IPTUNNEL_SRH) = (2, 2, 1)
 
-    /// The first segment of `seg6_iptunnel_encap`: a mode of four bytes, and a routing header whose fifth byte is the
-    /// index of the first segment in its list, which begins after eight bytes.
+    /// The first segment of `seg6_iptunnel_encap`: a mode of four bytes, then a routing header.
+    ///
+    /// Its fifth byte is the index of the first segment in its list of segments, which begins after eight bytes.
     private static func firstSegment(_ bytes: UnsafeRawBufferPointer) -> IPAddress? {
         guard bytes.count > 8 else { return nil }
         let offset = 12 + 16 * Int(bytes[8])
@@ -258,8 +262,8 @@ extension NexthopObject {
         let size = MemoryLayout<nexthop_grp>.size
         guard group.count.isMultiple(of: size) else { throw MalformedMessage() }
         return stride(from: 0, to: group.count, by: size).map { offset in
-            // The kernel sends the weight minus one. Since Linux 6.12 its high byte follows, which older headers call
-            // resvd1.
+            // The kernel sends the weight minus one. Since Linux 6.12, the high byte of the weight follows, which
+            // older headers call resvd1.
             let weight = group.loadUnaligned(fromByteOffset: offset + 4, as: UInt16.self)
             return Member(
                 id: group.loadUnaligned(fromByteOffset: offset, as: UInt32.self),
@@ -276,19 +280,19 @@ extension IPAddress {
     }
 }
 
-/// Attributes of `linux/fib_rules.h` that the headers of this build may not have.
+/// Attributes of `linux/fib_rules.h` that the headers at build time may lack.
 private enum NewRuleAttribute {
     static let dscp = 25
     static let flowLabelMask = 27
     static let sourcePortMask = 28
     static let destinationPortMask = 29
     static let dscpMask = 30
-    /// The last one that is known.
+    /// The highest known type.
     static let last = 30
 }
 
 extension Rule {
-    /// Reads RTM_NEWRULE or RTM_DELRULE; `nil` for another family than IPv4 and IPv6, such as the rules of multicast
+    /// Reads RTM_NEWRULE or RTM_DELRULE; `nil` for other families than IPv4 and IPv6, such as the rules of multicast
     /// routing (RTNL_FAMILY_IPMR, RTNL_FAMILY_IP6MR) in the same dump.
     init?(_ message: NetlinkMessage) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(fib_rule_hdr.self)
@@ -304,7 +308,7 @@ extension Rule {
         tos = body.tos
         try readSelectors(body, attributes)
         isL3MDev = try attributes.value(FRA_L3MDEV, as: UInt8.self) ?? 0 != 0
-        // Old kernels leave the attributes out when nothing is suppressed, newer ones send -1.
+        // Old kernels omit the attributes if nothing is suppressed, and newer ones send -1.
         suppressedPrefixLength = UInt32(exactly: try attributes.value(FRA_SUPPRESS_PREFIXLEN) ?? Int32(-1))
         suppressedGroup = UInt32(exactly: try attributes.value(FRA_SUPPRESS_IFGROUP) ?? Int32(-1))
     }
@@ -319,7 +323,7 @@ extension Rule {
         inputInterface = input.isEmpty ? nil : input
         let output = try attributes.text(FRA_OIFNAME, limit: 15)
         outputInterface = output.isEmpty ? nil : output
-        // A mark or a DSCP without a mask compares all its bits.
+        // Without a mask, all bits of a mark or a DSCP are compared.
         let mark = try attributes.value(FRA_FWMARK, as: UInt32.self)
         let markMask = try attributes.value(FRA_FWMASK, as: UInt32.self)
         self.mark = mark == nil && markMask == nil ? nil : Masked(mark ?? 0, mask: markMask ?? .max)
@@ -341,7 +345,7 @@ extension Rule {
             || destinationPortMask != .max || flowLabelMask != 0
     }
 
-    /// A selector, which an empty prefix is not.
+    /// A prefix as a selector; `nil` for an empty prefix, which selects nothing.
     private static func prefix(_ address: IPAddress, _ length: UInt8) -> IPPrefix? {
         length == 0 ? nil : IPPrefix(address, length: Int(length))
     }

@@ -20,7 +20,7 @@ extension ReachabilityError {
 }
 
 extension String {
-    /// Reads a C array of characters up to its NUL, or whole.
+    /// Reads a C array of characters up to its NUL, or to its end.
     package init<Characters>(fixedBytes characters: Characters) {
         self = withUnsafeBytes(of: characters) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -29,7 +29,7 @@ extension String {
 }
 
 extension IPAddress {
-    /// Reads an address from a C array of 16 bytes; `nil` for another family than IPv4 and IPv6.
+    /// Reads an address from a C array of 16 bytes; `nil` for other families than IPv4 and IPv6.
     init?<Bytes>(family: UInt8, fixedBytes: Bytes) {
         guard let family = Family(rawValue: family) else { return nil }
         self = withUnsafeBytes(of: fixedBytes) { bytes in
@@ -47,8 +47,8 @@ extension IPAddress {
 }
 
 extension IPPrefix {
-    /// Reads a prefix whose address is a C array of 16 bytes; `nil` for another family than IPv4 and IPv6, and for a
-    /// length that no address has.
+    /// Reads a prefix whose address is a C array of 16 bytes; `nil` for other families than IPv4 and IPv6, and for an
+    /// invalid length.
     init?<Bytes>(family: UInt8, fixedBytes: Bytes, length: UInt8) {
         guard let address = IPAddress(family: family, fixedBytes: fixedBytes) else { return nil }
         self.init(address, length: Int(length))
@@ -56,13 +56,13 @@ extension IPPrefix {
 }
 
 extension RouteRejection {
-    /// Wraps an errno that says that there is no route; `nil` for one that says that the lookup failed.
+    /// Wraps an errno that means that there is no route; `nil` for an errno that means that the lookup failed.
     init?(kernelError number: Int32) {
         switch number {
         case ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EXDEV:
             self.init(rawValue: number)
         case EAFNOSUPPORT, EOPNOTSUPP, EPFNOSUPPORT:
-            // A kernel without IPv6 does not know the request.
+            // A kernel without IPv6 does not support the request.
             self = .noFamily
         default:
             return nil
@@ -112,7 +112,7 @@ extension Nexthop {
 }
 
 extension cnl_nexthop {
-    /// Whether the nexthop exists: a route through a nexthop object may name none.
+    /// Whether there is a nexthop: a route through a nexthop object may have none here.
     fileprivate var isPresent: Bool {
         interface_index != 0 || gateway_family != 0
     }
@@ -122,7 +122,7 @@ extension Route {
     init(_ route: cnl_route) {
         let family = route.family
         self.init(
-            // The parser accepts IPv4 and IPv6 only, and no prefix longer than the address.
+            // The parser accepts only IPv4 and IPv6, and no prefix longer than the address.
             destination: IPPrefix(
                 family: family, fixedBytes: route.destination, length: route.destination_length) ?? .allV6,
             source: route.source_length == 0
@@ -172,7 +172,7 @@ extension RouteMatch {
         ignoresBinding = Route.ignoresBinding(route.nexthop_id, query.destination.family)
         if route.has_lifetime, route.expires != 0 { lifetime = route.expires }
         if query.selectsNexthop {
-            // All zero where the kernel names none, which it leaves out also if the query has it.
+            // All zero if the kernel names no source. The kernel also omits the source if the query names it.
             source = query.source ?? IPAddress(family: route.family, fixedBytes: route.preferred_source)
         }
         if query.wantsEntry { entry = Route(route) }
@@ -180,16 +180,16 @@ extension RouteMatch {
 }
 
 extension cnl_route {
-    /// Whether the kernel named a nexthop object and not its nexthops, as with the sysctl nexthop_compat_mode=0.
+    /// Whether the kernel named only a nexthop object and not its nexthops, as with the sysctl nexthop_compat_mode=0.
     var namesNexthopObject: Bool {
         nexthop_id != 0 && nexthops == nil && !nexthop.isPresent && type == RouteType.unicast.rawValue
     }
 }
 
 extension RoutePlacement {
-    /// Reads the flags that the kernel sets in a notification of a route.
+    /// Reads the flags that the kernel sets in a route notification.
     ///
-    /// A dump sets none of them.
+    /// A dump sets none of these flags.
     init(messageFlags: UInt16) {
         let flags = Int32(messageFlags)
         if flags & NLM_F_REPLACE != 0 {

@@ -6,22 +6,22 @@ internal import RoutingModel
 
 /// The messages of a dump of WG_CMD_GET_DEVICE.
 ///
-/// Several messages describe one device. One can end within the allowed addresses of a peer: the next one then begins
-/// with the same public key, and without the endpoint.
+/// Several messages describe one device. A message can end within the allowed IPs of a peer. The next message then
+/// begins with the same public key, without the endpoint.
 struct WireGuardMessages {
     private struct Peer {
         var endpoint: TunnelEnds?
         var allowed: [IPPrefix] = []
     }
 
-    /// The UDP port that the device sends from, in host byte order; 0 while it has none.
+    /// The UDP port that the device sends from, in host byte order; 0 if it has none yet.
     private(set) var listenPort: UInt16 = 0
     private var mark: UInt32 = 0
     private var peers: [[UInt8]: Peer] = [:]
 
-    /// Takes a message of one dump.
+    /// Adds a message of a dump.
     ///
-    /// - Throws: An error if it is cut.
+    /// - Throws: An error if the message is truncated.
     mutating func take(_ message: NetlinkMessage) throws(MalformedMessage) {
         let attributes = try message.parts(genlmsghdr.self).attributes
         if let port = try attributes.value(WGDEVICE_A_LISTEN_PORT, as: UInt16.self) { listenPort = port }
@@ -39,7 +39,7 @@ struct WireGuardMessages {
         }
     }
 
-    /// Where the device sends.
+    /// The peers of the device, with their endpoints.
     var result: WireGuardPeers {
         var result = WireGuardPeers()
         for peer in peers.values {
@@ -64,8 +64,8 @@ extension Attributes {
 }
 
 extension TunnelEnds {
-    /// Reads WGPEER_A_ENDPOINT, a `sockaddr_in` or a `sockaddr_in6`; `nil` for a peer without one, and for another
-    /// family.
+    /// Reads WGPEER_A_ENDPOINT, a `sockaddr_in` or a `sockaddr_in6`; `nil` for a peer without an endpoint, and for
+    /// other families.
     fileprivate init?(endpointOf peer: Attributes) throws(MalformedMessage) {
         guard let bytes = peer[Int(WGPEER_A_ENDPOINT.rawValue)] else { return nil }
         guard bytes.count >= 2 else { throw MalformedMessage() }
@@ -81,7 +81,7 @@ extension TunnelEnds {
 }
 
 extension IPPrefix {
-    /// Reads an entry of WGPEER_A_ALLOWEDIPS; `nil` for another family, and for an impossible length.
+    /// Reads an entry of WGPEER_A_ALLOWEDIPS; `nil` for other families, and for an invalid length.
     fileprivate init?(allowedBy entry: Attributes) throws(MalformedMessage) {
         let number = try entry.value(Int(WGALLOWEDIP_A_FAMILY.rawValue), as: UInt16.self)
         guard let family = number.flatMap(UInt8.init(exactly:)).flatMap(IPAddress.Family.init),
