@@ -4,8 +4,8 @@ package import Glibc
 
 /// An IPv4 or IPv6 address, with the interface it belongs to if one was given.
 ///
-/// A plain value of two words, a family and a zone: copying it costs no reference count. Numbers are in
-/// host order and bytes in network order; each member says which it takes or gives.
+/// A plain value of two words, a family and a zone: copying it costs no reference count. Numbers are in host byte
+/// order and bytes in network byte order.
 ///
 /// ```swift
 /// let address = IPAddress("fe80::1%eth0")
@@ -28,7 +28,9 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
     @usableFromInline package let high: UInt64
     /// The last 64 bits of an IPv6 address in host order; an IPv4 address in the lower 32 bits.
     @usableFromInline package let low: UInt64
-    /// The interface the address belongs to, if one was given; either family can have one.
+    /// The interface the address belongs to, if one was given.
+    ///
+    /// Both families can have a zone.
     ///
     /// Index 0, the kernel's "no interface", is kept as nil.
     public var zone: ZoneIdentifier? {
@@ -80,10 +82,12 @@ public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Makes an address from its words; the caller keeps an IPv4 number within 32 bits.
+    /// Makes an address from its words.
     ///
-    /// Inlined, as ``RouteQuery/init(destination:outputInterface:source:mark:)`` is: copies of fresh fields in larger
-    /// pieces wait until all earlier instructions are done.
+    /// The caller ensures that an IPv4 number fits into 32 bits.
+    ///
+    /// Inlined like ``RouteQuery/init(destination:outputInterface:source:mark:)``: a copy of fields that were just
+    /// written has to wait for all earlier instructions.
     @inlinable
     init(family: Family, high: UInt64, low: UInt64, zone: ZoneIdentifier? = nil) {
         self.high = high
@@ -145,7 +149,7 @@ extension IPAddress {
     package var bits: UInt128 { UInt128(high) << 64 | UInt128(low) }
 }
 
-// MARK: - What an address is
+// MARK: - Kinds of addresses
 
 extension IPAddress {
     /// Whether this is 0.0.0.0 or :: (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.2).
@@ -160,12 +164,11 @@ extension IPAddress {
     /// Whether this is in 224.0.0.0/4 (RFC 5771) or ff00::/8 (RFC 4291, section 2.7).
     public var isMulticast: Bool { family == .v4 ? low >> 28 == 0xE : high >> 56 == 0xFF }
 
-    /// Whether the address has a meaning only on one link, so that asking for a route needs a zone.
+    /// Whether the address is valid only on one link, so that a route lookup needs a zone.
     ///
-    /// So it is for fe80::/10 and for multicast of interface-local or link-local scope, ff01::/16 and
-    /// ff02::/16. The four flag bits of a multicast address (RFC 4291, section 2.7) do not count: ff12:: and
-    /// ff32:: are link-local too. IPv4 link-local addresses are routed without a zone. The kernel
-    /// counterpart is `__ipv6_addr_needs_scope_id`.
+    /// True for fe80::/10 and for multicast of interface-local or link-local scope, ff01::/16 and ff02::/16. The four
+    /// flag bits of a multicast address (RFC 4291, section 2.7) are ignored: ff12:: and ff32:: are link-local too.
+    /// IPv4 link-local addresses are routed without a zone. The kernel counterpart is `__ipv6_addr_needs_scope_id`.
     public var needsZone: Bool {
         guard family == .v6 else { return false }
         let multicastScope = high >> 48 & 0xF
@@ -175,13 +178,15 @@ extension IPAddress {
     /// Whether this is IPv4 multicast or the limited broadcast address 255.255.255.255.
     package var isIPv4Group: Bool { family == .v4 && (isMulticast || low == 0xFFFF_FFFF) }
 
-    /// Whether this is link-local or multicast, which IPv6 sends from an address of the outgoing interface.
+    /// Whether this is link-local or multicast.
+    ///
+    /// IPv6 sends to such an address from an address of the outgoing interface.
     package var isLinkScoped: Bool { family == .v6 && (isLinkLocal || isMulticast) }
 
     /// Whether this is in ::ffff:0:0/96, an IPv4 address in IPv6 form (RFC 4291, section 2.5.5.2).
     public var isIPv4Mapped: Bool { family == .v6 && high == 0 && low >> 32 == 0xFFFF }
 
-    /// The IPv4 address of an IPv4-mapped one, with its zone; any other address as it is.
+    /// The IPv4 address of an IPv4-mapped address, with its zone; any other address unchanged.
     public var unmapped: Self {
         guard isIPv4Mapped else { return self }
         return Self(family: .v4, high: 0, low: low & 0xFFFF_FFFF, zone: zone)
@@ -192,7 +197,7 @@ extension IPAddress {
 }
 
 extension IPAddress: Comparable {
-    /// Orders IPv4 before IPv6, then by number, then no zone, zones by index, zones by name.
+    /// Orders addresses by family, IPv4 first, then by number, then by zone: no zone, indices, names.
     public static func < (left: Self, right: Self) -> Bool {
         let leftKey = (left.family.rawValue, left.high, left.low)
         let rightKey = (right.family.rawValue, right.high, right.low)
@@ -205,7 +210,7 @@ extension IPAddress: Comparable {
 extension IPAddress: Codable {
     /// Decodes an address from its text.
     ///
-    /// - Throws: `DecodingError` if there is no string or it is not an address.
+    /// - Throws: `DecodingError` if the value is no string, or no address.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let address = Self(try container.decode(String.self)) else {
@@ -225,10 +230,10 @@ extension IPAddress: Codable {
 extension IPAddress: LosslessStringConvertible {
     /// Reads an address in its strict form, with an optional `%zone` on either family.
     ///
-    /// IPv4 is four decimal numbers without leading zeros. IPv6 is any form of RFC 4291, section 2.2: up to
-    /// four hexadecimal digits a group in either case, one `::`, and a dotted quad in place of the last two
-    /// groups. The zone (RFC 4007, section 11) is an interface index or name. Anything else is nil, text
-    /// with white space or a NUL included. Without the zone, this is `inet_pton`.
+    /// IPv4 is four decimal numbers without leading zeros. IPv6 is any form of RFC 4291, section 2.2: groups of up to
+    /// four hexadecimal digits in either case, one `::`, and a dotted quad in place of the last two groups. The zone
+    /// (RFC 4007, section 11) is an interface index or name. Any other text gives nil, including text with white
+    /// space or a NUL. Without the zone, this is `inet_pton`.
     public init?(_ text: some StringProtocol) {
         let percent = text.utf8.firstIndex(of: UInt8(ascii: "%"))
         guard let address = Self(withoutZone: String(text[..<(percent ?? text.endIndex)])) else { return nil }
@@ -239,7 +244,7 @@ extension IPAddress: LosslessStringConvertible {
     }
 
     private init?(withoutZone text: String) {
-        // For C, the text ends at a NUL.
+        // C functions stop at a NUL.
         guard !text.utf8.contains(0) else { return nil }
         let family: Family = text.utf8.contains(UInt8(ascii: ":")) ? .v6 : .v4
         var bytes = in6_addr()
@@ -247,11 +252,11 @@ extension IPAddress: LosslessStringConvertible {
         self.init(family: family, networkBytes: &bytes)
     }
 
-    /// Reads the numbers-and-dots forms of IPv4 that old programs take: `127.1`, `0x7f.1`, `2130706433`.
+    /// Reads the numbers-and-dots forms of IPv4 that old programs accept: `127.1`, `0x7f.1`, `2130706433`.
     ///
-    /// One to four numbers, each decimal, octal (leading `0`) or hexadecimal (leading `0x`). The last one
-    /// fills all the bytes that are left, the others one byte each; a number too large for its place is
-    /// refused. This is `inet_aton`, except that it refuses white space and what follows it.
+    /// One to four numbers, each decimal, octal (leading `0`) or hexadecimal (leading `0x`). The last number fills
+    /// all remaining bytes, and each other number one byte. A number that is too large is refused. This is
+    /// `inet_aton`, except that white space is refused.
     public static func legacyIPv4(_ text: some StringProtocol) -> Self? {
         var number = in_addr()
         guard !text.utf8.contains(where: { $0 <= UInt8(ascii: " ") }), inet_aton(String(text), &number) != 0
@@ -261,15 +266,17 @@ extension IPAddress: LosslessStringConvertible {
 
     /// The canonical text: a dotted quad, or the form of RFC 5952, and `%zone` if there is one.
     ///
-    /// IPv4-mapped addresses end in a dotted quad (`::ffff:192.0.2.1`). So do IPv4-compatible ones
-    /// (`::192.0.2.1`, deprecated by RFC 4291), except those below ::1:0, which stay groups (`::1`).
-    /// RFC 5952, section 5, leaves that open; without the zone, the text is that of glibc's `inet_ntop`.
+    /// IPv4-mapped addresses end in a dotted quad (`::ffff:192.0.2.1`). IPv4-compatible addresses do so too
+    /// (`::192.0.2.1`, deprecated by RFC 4291), except those below ::1:0, which remain groups (`::1`). RFC 5952,
+    /// section 5, leaves this open. Without the zone, the text is that of glibc's `inet_ntop`.
     public var description: String {
         let address = family == .v4 ? dottedQuad : groups
         return zone.map { "\(address)%\($0)" } ?? address
     }
 
-    /// The text of an IPv4 address; `inet_ntop` writes it with `sprintf`, which takes six times as long.
+    /// The text of an IPv4 address.
+    ///
+    /// `inet_ntop` uses `sprintf`, which takes six times as long.
     private var dottedQuad: String {
         // 255.255.255.255 has 15 characters, and a string of 15 needs no allocation.
         String(unsafeUninitializedCapacity: 15) { text in
@@ -305,9 +312,11 @@ extension IPAddress: LosslessStringConvertible {
 // MARK: - Socket addresses
 
 extension IPAddress {
-    /// Reads a `sockaddr_in` or a `sockaddr_in6`, with `sin6_scope_id` as the zone; it need not be aligned.
+    /// Reads a `sockaddr_in` or a `sockaddr_in6`, with `sin6_scope_id` as the zone.
     ///
-    /// `nil` for another family and for too few bytes.
+    /// It need not be aligned.
+    ///
+    /// `nil` for other families, and for too few bytes.
     package init?(sockaddr bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress, bytes.count >= 2,
             let family = UInt8(exactly: bytes.loadUnaligned(as: sa_family_t.self)).flatMap(Family.init)
@@ -325,10 +334,10 @@ extension IPAddress {
     ///
     /// - Parameters:
     ///   - port: The port in host byte order.
-    ///   - scope: The `sin6_scope_id`; a `sockaddr_in` has none.
+    ///   - scope: The `sin6_scope_id`. A `sockaddr_in` does not have this field.
     ///   - body: Called with the socket address, which is valid only during the call.
-    /// - Returns: What the closure returns.
-    /// - Throws: What the closure throws.
+    /// - Returns: The result of the closure.
+    /// - Throws: The error of the closure.
     package func withSockaddr<Result>(
         port: UInt16,
         scope: UInt32,

@@ -2,8 +2,8 @@
 
 /// A range of addresses that share their first bits, such as 10.0.0.0/8.
 ///
-/// The bits after the length are zero, so two prefixes are equal exactly if they hold the same addresses.
-/// A prefix has no zone.
+/// The bits after the length are zero, so two prefixes are equal if and only if they contain the same addresses. A
+/// prefix has no zone.
 ///
 /// ```swift
 /// let prefix = IPPrefix("10.0.0.0/8")
@@ -20,7 +20,7 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
     public let family: IPAddress.Family
     private let lengthByte: UInt8
 
-    /// Makes the prefix of that many bits that holds the address; nil if the length is out of range.
+    /// Makes the prefix of a length that contains an address; nil if the length is out of range.
     ///
     /// The bits of the address after the length are cleared and its zone is dropped.
     public init?(_ address: IPAddress, length: Int) {
@@ -62,7 +62,7 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
 
     /// Whether the address is in the prefix, regardless of its zone.
     ///
-    /// An IPv4-mapped IPv6 address is in no IPv4 prefix: ask with ``IPAddress/unmapped``.
+    /// An IPv4-mapped IPv6 address is in no IPv4 prefix: convert it with ``IPAddress/unmapped``.
     public func contains(_ address: IPAddress) -> Bool {
         guard address.family == family else { return false }
         return sharesBits(high: address.high, low: address.low)
@@ -92,10 +92,12 @@ public struct IPPrefix: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension IPPrefix: LosslessStringConvertible {
-    /// Reads `address/length`; an address alone is the prefix that holds only it.
+    /// Reads `address/length`.
     ///
-    /// The address has the strict form of ``IPAddress`` without a zone, the length is decimal without
-    /// leading zeros. Bits after the length are cleared. `default` is nil, since it does not name a family.
+    /// An address without a length is the prefix of only that address.
+    ///
+    /// The address has the strict form of ``IPAddress`` without a zone. The length is decimal, without leading zeros.
+    /// Bits after the length are cleared. `default` gives nil, because it does not name a family.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(parts[0]), address.zone == nil else { return nil }
@@ -107,14 +109,14 @@ extension IPPrefix: LosslessStringConvertible {
         self.init(address, length: length)
     }
 
-    /// The first address and the length, `10.0.0.0/8`; a single address has its length too.
+    /// The first address and the length, such as `10.0.0.0/8`, even for a single address.
     public var description: String { "\(address)/\(length)" }
 }
 
 extension IPPrefix: Codable {
     /// Decodes a prefix from its text.
     ///
-    /// - Throws: `DecodingError` if there is no string or it is not a prefix.
+    /// - Throws: `DecodingError` if the value is no string, or no prefix.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let prefix = Self(try container.decode(String.self)) else {
@@ -130,7 +132,7 @@ extension IPPrefix: Codable {
 }
 
 extension IPPrefix: Comparable {
-    /// Orders IPv4 before IPv6, then by first address, then the shorter length: a prefix before its parts.
+    /// Orders prefixes by family, IPv4 first, then by first address, then by length: a prefix comes before its parts.
     public static func < (left: Self, right: Self) -> Bool {
         let leftKey = (left.family.rawValue, left.high, left.low, left.lengthByte)
         return leftKey < (right.family.rawValue, right.high, right.low, right.lengthByte)

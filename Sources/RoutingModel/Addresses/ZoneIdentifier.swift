@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The interface on which an address has its meaning: the part after `%` in `fe80::1%eth0`.
+/// The interface on which an address is valid: the part after `%` in `fe80::1%eth0`.
 ///
-/// A zone is either an interface index or an interface name, as it was given; whether such an interface
-/// exists is for the kernel to say. An index and the name of the same interface are different values.
+/// A zone is an interface index or an interface name, exactly as given. It does not say whether the interface exists.
+/// An index and the name of the same interface are different values.
 ///
-/// Every zone but index 0 has one text, and that text reads back as the same zone. Two kinds of names
-/// are refused for that: a name of digits only, which reads as an index (such an interface is named by its
-/// index), and a name with `%`, which the kernel takes for a template such as `eth%d` and never keeps.
+/// Every zone except index 0 has exactly one text, which reads back as the same zone. Therefore two kinds of names
+/// are refused: a name of only digits, which would read as an index (use the index of such an interface), and a name
+/// with `%`, which the kernel treats as a template such as `eth%d` and never stores.
 ///
 /// ```swift
 /// ZoneIdentifier("eth0")?.name      // "eth0"
@@ -16,39 +16,39 @@
 ///
 /// The counterpart of `sin6_scope_id` (RFC 4007, section 11), `ifi_index` and `IFLA_IFNAME`.
 public struct ZoneIdentifier: Hashable, Sendable, BitwiseCopyable {
-    /// The first eight bytes of a name, the first one most significant; or an index.
+    /// The first eight bytes of a name, the first byte most significant; or an index.
     private let head: UInt64
-    /// The other bytes of a name, the last one always zero; or `indexTag`.
+    /// The other bytes of a name, of which the last one is always zero; or `indexTag`.
     private let tail: UInt64
 
     private static let indexTag: UInt64 = 1
 
-    /// The most bytes a name can have: the kernel's `IFNAMSIZ` without the closing NUL.
+    /// The most bytes in a name: the kernel's `IFNAMSIZ` without the final NUL.
     public static let nameLimit = 15
 
-    /// Makes a zone of an interface index.
+    /// Makes a zone from an interface index.
     ///
-    /// Index 0 is the kernel's "no interface": an ``IPAddress`` keeps it as no zone at all.
+    /// Index 0 is the kernel's "no interface": an ``IPAddress`` stores it as no zone.
     public init(index: UInt32) {
         head = UInt64(index)
         tail = Self.indexTag
     }
 
-    /// Makes a zone of an interface name, or nil if no interface can have it.
+    /// Makes a zone from an interface name; nil if no interface can have the name.
     ///
-    /// A name has 1 to 15 bytes of UTF-8, is not `.` or `..`, and has no `/`, `:`, `%`, white space or NUL.
-    /// The kernel counterpart is `dev_valid_name`, which takes the byte 0xA0 for white space as well.
+    /// A name has 1 to 15 bytes of UTF-8, is not `.` or `..`, and contains no `/`, `:`, `%`, white space or NUL. The
+    /// kernel counterpart is `dev_valid_name`, which also treats the byte 0xA0 as white space.
     public init?(name: some StringProtocol) {
         self.init(nameBytes: name.utf8)
     }
 
-    /// Reads a zone as it follows `%` in an address: all digits are an index above 0, the rest is a name.
+    /// Reads the zone after `%` in an address: only digits are an index above 0, other text is a name.
     public init?(_ description: some StringProtocol) {
         guard description.utf8.allSatisfy(Self.isDigit) else {
             self.init(nameBytes: description.utf8)
             return
         }
-        // No bytes at all are not a number either.
+        // An empty text is also not a number.
         guard let index = UInt32(description), index > 0 else { return nil }
         self.init(index: index)
     }
@@ -75,7 +75,7 @@ extension ZoneIdentifier: LosslessStringConvertible {
 }
 
 extension ZoneIdentifier: Comparable {
-    /// Orders indexes before names, indexes by number, names by their bytes.
+    /// Orders indices before names, indices by number, names by their bytes.
     public static func < (left: Self, right: Self) -> Bool {
         let leftKey = (left.index == nil ? 1 : 0, left.head, left.tail)
         return leftKey < (right.index == nil ? 1 : 0, right.head, right.tail)
@@ -103,7 +103,7 @@ extension ZoneIdentifier {
         UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
     }
 
-    /// Whether a name can hold the byte.
+    /// Whether a name can contain the byte.
     ///
     /// 0xA0 is white space in the kernel's table (lib/ctype.c).
     private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -6,28 +6,30 @@
 package struct InterfaceAddress: Sendable {
     /// The interface's index.
     package var interfaceIndex: UInt32
-    /// The address of this host (IFA_LOCAL, or IFA_ADDRESS where there is none).
+    /// The address of this host (IFA_LOCAL, or IFA_ADDRESS without it).
     package var address: IPAddress
-    /// The other end of a point-to-point interface; `nil` where it is not another address.
+    /// The other end of a point-to-point interface; `nil` if it is not a different address.
     package var peer: IPAddress?
-    /// How many leading bits the link shares, of the peer's address where there is one.
+    /// The prefix length of the link.
+    ///
+    /// If there is a peer, it is that of the peer's address.
     package var prefixLength: UInt8
-    /// How far the address is valid.
+    /// The scope in which the address is valid.
     package var scope: RouteScope
     /// The state bits.
     package var flags: InterfaceAddressFlags
-    /// The broadcast address that was given with an IPv4 address, which has a route of its own; `nil` for none.
+    /// The broadcast address of an IPv4 address, which has a route of its own; `nil` for none.
     ///
-    /// Two addresses that differ in nothing else are equal. The kernel's counterpart is `IFA_BROADCAST`.
+    /// It is ignored when addresses are compared. The kernel's counterpart is `IFA_BROADCAST`.
     package var broadcast: IPAddress?
     /// When the address was added, in 1/100 s since the kernel's start; `nil` if it is unknown.
     ///
-    /// Changes of the address do not change it. It wraps after 497 days. Two addresses that differ in nothing else are
-    /// equal. The kernel's counterpart is `ifa_cacheinfo.cstamp`.
+    /// Changes of the address do not change this time. It wraps after 497 days. It is ignored when addresses are
+    /// compared. The kernel's counterpart is `ifa_cacheinfo.cstamp`.
     package var created: UInt32?
-    /// Whether the lifetime of the address is over, which is when the kernel removes it by itself.
+    /// Whether the lifetime of the address is over, so that the kernel removes the address by itself.
     ///
-    /// Two addresses that differ in nothing else are equal. The kernel's counterpart is `ifa_cacheinfo.ifa_valid`.
+    /// It is ignored when addresses are compared. The kernel's counterpart is `ifa_cacheinfo.ifa_valid`.
     package var isExpired = false
 
     /// Describes an address of an interface.
@@ -49,14 +51,14 @@ package struct InterfaceAddress: Sendable {
 }
 
 extension InterfaceAddress: Hashable {
-    /// Whether the public properties are equal.
+    /// Whether all properties are equal that are not ignored.
     package static func == (left: Self, right: Self) -> Bool {
         left.interfaceIndex == right.interfaceIndex && left.address == right.address
             && left.peer == right.peer && left.prefixLength == right.prefixLength
             && left.scope == right.scope && left.flags == right.flags
     }
 
-    /// Hashes the public properties.
+    /// Hashes the properties that are compared.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(interfaceIndex)
         hasher.combine(address)
@@ -77,19 +79,19 @@ package struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A further IPv4 address of the same subnet, or a temporary IPv6 one.
+    /// An additional IPv4 address of the same subnet, or a temporary IPv6 address.
     package static let secondary = InterfaceAddressFlags(rawValue: 0x01)
-    /// Without duplicate detection (IFA_F_NODAD).
+    /// Without duplicate address detection (IFA_F_NODAD).
     package static let noDetection = InterfaceAddressFlags(rawValue: 0x02)
-    /// Usable while duplicate detection is under way (RFC 4429).
+    /// Usable while duplicate address detection is under way (RFC 4429).
     package static let optimistic = InterfaceAddressFlags(rawValue: 0x04)
-    /// Duplicate detection found another owner.
+    /// Duplicate address detection found another owner.
     package static let dadFailed = InterfaceAddressFlags(rawValue: 0x08)
     /// The home address of a mobile host (RFC 6275).
     package static let homeAddress = InterfaceAddressFlags(rawValue: 0x10)
-    /// Still works, but not for new connections.
+    /// Valid for existing connections, but not used for new ones.
     package static let deprecated = InterfaceAddressFlags(rawValue: 0x20)
-    /// Duplicate detection is under way: not usable yet.
+    /// Duplicate address detection is under way, so the address is not usable yet.
     package static let tentative = InterfaceAddressFlags(rawValue: 0x40)
     /// Set by an administrator, not by a router advertisement.
     package static let permanent = InterfaceAddressFlags(rawValue: 0x80)
@@ -98,16 +100,16 @@ package struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
 }
 
 extension InterfaceAddress {
-    /// Whether it is not a further address of the same subnet, or a temporary one.
+    /// Whether this is neither an additional address of the same subnet nor a temporary address.
     package var isPrimary: Bool { !flags.contains(.secondary) }
 
     /// The prefix of the link.
     package var subnet: IPPrefix? { IPPrefix(peer ?? address, length: Int(prefixLength)) }
 
-    /// Whether this is the address pair that pppd sets up on a link which it dials on demand, before the first
-    /// call has set the real ones.
+    /// Whether this is the placeholder address pair of pppd on a dial-on-demand link, before the first call sets the
+    /// real addresses.
     ///
-    /// The source is pppd's `ipcp.c`: local 10.64.64.0 and up by the unit's number, peer 10.112.112.112 and up.
+    /// See pppd's `ipcp.c`: local 10.64.64.0 plus the unit number, peer 10.112.112.112 plus the unit number.
     package var isDialPlaceholder: Bool {
         guard let local = IPPrefix(IPAddress(10, 64, 64, 0), length: 24),
             let remote = IPPrefix(IPAddress(10, 112, 112, 0), length: 24),

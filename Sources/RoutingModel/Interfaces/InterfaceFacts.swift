@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Everything that the rules use of one interface, gathered from all its sources.
+/// All facts about one interface that the rules use, from all sources.
 ///
 /// A copy costs one reference count, so that facts can be cached and returned on the fast path.
 package struct InterfaceFacts: Hashable, Sendable {
@@ -15,7 +15,7 @@ package struct InterfaceFacts: Hashable, Sendable {
     private let contents: Box<Contents>
     /// The index of the interface.
     package let index: UInt32
-    /// How the rules read the facts.
+    /// The facts in the form that the rules read.
     package let traits: InterfaceTraits
 
     /// The interface itself.
@@ -24,14 +24,16 @@ package struct InterfaceFacts: Hashable, Sendable {
     package var name: String { contents.value.link.name }
     /// The interfaces below it in this namespace, from the nearest down.
     package var lowers: [Link] { contents.value.lowers }
-    /// Whether sysfs calls it a cellular modem (`DEVTYPE=wwan`).
+    /// Whether sysfs reports the interface as a cellular modem (`DEVTYPE=wwan`).
     package var isCellularDevice: Bool { contents.value.isCellularDevice }
     /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty for ``QueryDetail/flags``.
     package var wirelessIndexes: Set<UInt32> { contents.value.wirelessIndexes }
-    /// Whether its addresses are the pair that pppd configures before it dials for the first time.
+    /// Whether the interface has the placeholder address pair that pppd sets before it dials for the first time.
     package var hasPlaceholderAddresses: Bool { traits.contains(.isNotDialled) }
-    /// The interfaces whose type this one has: the ports of a bridge, a bond or a team, or the lowest interface below a
-    /// layer; empty if it has a type of its own, and the ports for ``QueryDetail/flags``.
+    /// The interfaces from which this one gets its type: the ports of a bridge, a bond or a team, or the lowest
+    /// interface below a layer; empty if it has a type of its own.
+    ///
+    /// For ``QueryDetail/flags``, the ports are not included.
     package var basis: [Link] { contents.value.basis }
 
     /// Collects facts.
@@ -68,7 +70,7 @@ package struct InterfaceFacts: Hashable, Sendable {
 }
 
 extension Link {
-    /// The interfaces whose type it has: its ports, or the lowest interface below a layer.
+    /// The interfaces from which this one gets its type: its ports, or the lowest interface below a layer.
     fileprivate func basis(lowers: [Link], ports: [Link]) -> [Link] {
         let traits = kindTraits
         return traits.contains(.hasPorts) ? ports : traits.contains(.isLayer) ? lowers.suffix(1) : []
@@ -76,12 +78,12 @@ extension Link {
 
     var hasPorts: Bool { kindTraits.contains(.hasPorts) }
 
-    /// Whether the device model can know this interface as a cellular modem although rtnetlink does not.
+    /// Whether sysfs can report the interface as a cellular modem, although rtnetlink does not.
     package var mayBeModem: Bool {
         kind.isEmpty && !flags.contains(.loopback)
     }
 
-    /// Whether nl80211 can know this interface, or one that it is stacked on, as Wi-Fi.
+    /// Whether nl80211 can report this interface, or an interface that it is stacked on, as Wi-Fi.
     var mayBeWireless: Bool {
         hardwareType == .ethernet && kindTraits.isDisjoint(with: [.isPairEnd, .leadsNowhere])
     }
@@ -89,10 +91,10 @@ extension Link {
 
 // MARK: - Traits
 
-/// What the rules read out of the facts about an interface, as a few bits.
+/// The facts that the rules read, as a few bits.
 ///
-/// Small enough to be kept and compared where a query takes a microsecond. Inlined, as ``NexthopFlags`` are: the
-/// rules look at most of them for each answer.
+/// Small enough to be stored and compared in a query that takes a microsecond. Inlined like ``NexthopFlags``, because
+/// the rules read most of them for each answer.
 @usableFromInline
 package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     @usableFromInline package let rawValue: UInt32
@@ -104,7 +106,7 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
 
     /// Set down by the administrator.
     package static let isDown = InterfaceTraits(rawValue: 1 << 0)
-    /// Up, but without a carrier, or in an operational state in which nothing passes.
+    /// Up, but without a carrier, or in an operational state in which no packets pass.
     package static let hasNoCarrier = InterfaceTraits(rawValue: 1 << 1)
     /// An interface below is down.
     package static let lowerIsDown = InterfaceTraits(rawValue: 1 << 2)
@@ -112,7 +114,7 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let lowerHasNoCarrier = InterfaceTraits(rawValue: 1 << 3)
     /// Waits for an external event.
     package static let isDormant = InterfaceTraits(rawValue: 1 << 4)
-    /// There is one peer at the other end: dial-up links and tunnels.
+    /// The link has one peer at the other end: dial-up links and tunnels.
     package static let isPointToPoint = InterfaceTraits(rawValue: 1 << 5)
     /// A cellular modem.
     package static let isCellular = InterfaceTraits(rawValue: 1 << 6)
@@ -120,11 +122,13 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let isNotDialled = InterfaceTraits(rawValue: 1 << 7)
     /// A link to neighbours, wired or Wi-Fi.
     package static let isLocalNetwork = InterfaceTraits(rawValue: 1 << 8)
-    /// Sends its packets in other packets.
+    /// Sends its packets inside other packets.
     package static let isTunnel = InterfaceTraits(rawValue: 1 << 9)
-    /// A tunnel whose outer packets cannot leave now: no fact about the interface, and added from their route.
+    /// A tunnel whose outer packets cannot leave now.
+    ///
+    /// Added from the route of the outer packets.
     package static let isNotCarried = InterfaceTraits(rawValue: 1 << 10)
-    /// As ``isNotCarried``, until traffic makes the connection.
+    /// Like ``isNotCarried``, until traffic makes the connection.
     package static let isCarriedOnTraffic = InterfaceTraits(rawValue: 1 << 11)
     /// Drops IPv4 packets.
     package static let dropsIPv4 = InterfaceTraits(rawValue: 1 << 12)
@@ -132,16 +136,18 @@ package struct InterfaceTraits: OptionSet, Hashable, Sendable {
     package static let dropsIPv6 = InterfaceTraits(rawValue: 1 << 13)
     /// Drops packets behind labels (MPLS).
     package static let dropsLabels = InterfaceTraits(rawValue: 1 << 14)
-    /// Has no peer for the packets: no fact about the interface, and added from its peers.
+    /// WireGuard without a peer for the packets.
+    ///
+    /// Added from the interface's peers.
     package static let hasNoPeer = InterfaceTraits(rawValue: 1 << 15)
     /// The loopback interface.
     package static let isLoopback = InterfaceTraits(rawValue: 1 << 16)
 }
 
 extension InterfaceTraits {
-    /// Reads the traits out of facts.
+    /// Derives the traits from the facts.
     ///
-    /// All layers below count, because some drivers leave the upper interface "up" when a lower one goes down.
+    /// All lower layers count, because some drivers leave the upper interface "up" when a lower one goes down.
     init(of link: Link, above lowers: [Link], isCellularDevice: Bool, hasPlaceholderAddresses: Bool) {
         var traits = link.blocker
         if traits.isEmpty, let lower = lowers.first(where: { !$0.blocker.isEmpty }) {
@@ -170,18 +176,19 @@ extension InterfaceTraits {
 extension Link {
     /// Why the interface cannot send: at most one trait.
     ///
-    /// IFF_RUNNING is ignored: it lags behind, and the operational state says more.
+    /// IFF_RUNNING is ignored, because it lags behind and the operational state is more precise.
     var blocker: InterfaceTraits {
         guard flags.contains(.up) else { return .isDown }
         return hasCarrier ? [] : .hasNoCarrier
     }
 
-    /// Whether packets pass while the interface is up: there is a carrier, and the operational state says nothing else.
+    /// Whether packets pass while the interface is up: it has a carrier, and its operational state is not a down
+    /// state.
     package var hasCarrier: Bool {
         flags.contains(.lowerUp) && carrier != false && !operationalState.isDown
     }
 
-    /// Whether the interface has one peer at its other end.
+    /// Whether the interface has exactly one peer at its other end.
     package var isPointToPoint: Bool {
         if flags.contains(.pointToPoint) { return true }
         switch hardwareType {
@@ -199,7 +206,7 @@ extension Link {
 extension OperationalState {
     /// Whether packets cannot pass.
     ///
-    /// Unknown counts as up: many drivers never say more (RFC 2863).
+    /// Unknown counts as up, because many drivers never report another state (RFC 2863).
     fileprivate var isDown: Bool {
         switch self {
         case .down, .lowerLayerDown, .notPresent, .testing: true
@@ -208,35 +215,35 @@ extension OperationalState {
     }
 }
 
-/// The facts about an interface, and how much they contain.
+/// The facts about an interface, and their detail.
 package struct InterfaceReading: Sendable {
     package let facts: InterfaceFacts
     private let detail: QueryDetail
 
-    /// Wraps facts that were asked for with a detail.
+    /// Wraps facts that were queried with a detail.
     package init(_ facts: InterfaceFacts, _ detail: QueryDetail) {
         self.facts = facts
         self.detail = detail
     }
 
-    /// Whether the facts contain what another query wants to know.
+    /// Whether the facts contain the detail that another query needs.
     package func suffices(for wanted: QueryDetail) -> Bool {
         wanted == .flags || detail != .flags
     }
 }
 
-// MARK: - Where they come from
+// MARK: - Sources of facts
 
 /// The tables from which facts about interfaces are derived.
 ///
-/// The live kernel and snapshots conform; ``gatherFacts(about:isCellularDevice:detail:)`` derives everything else in
-/// one place.
+/// The live kernel and snapshots conform to it. ``gatherFacts(about:isCellularDevice:detail:)`` derives everything
+/// else in one place.
 package protocol LinkDirectory {
-    /// Returns an interface; `nil` when no interface has that index.
+    /// Returns an interface; `nil` if no interface has that index.
     func link(_ index: UInt32) throws(ReachabilityError) -> Link?
     /// Lists every interface.
     func links() throws(ReachabilityError) -> [Link]
-    /// The indexes of the interfaces that nl80211 lists as Wi-Fi; empty where that is unknown.
+    /// The indices of the interfaces that nl80211 lists as Wi-Fi; empty if they are not known.
     var wirelessIndexes: Set<UInt32> { get }
     /// The IPv4 addresses of an interface.
     func ipv4Addresses(ofInterface index: UInt32) throws(ReachabilityError) -> [InterfaceAddress]
@@ -247,10 +254,10 @@ extension LinkDirectory {
     ///
     /// - Parameters:
     ///   - link: The interface.
-    ///   - isCellularDevice: Whether the kernel's device model calls it a cellular modem.
+    ///   - isCellularDevice: Whether sysfs reports the interface as a cellular modem.
     ///   - detail: How much to find out.
     /// - Returns: The facts.
-    /// - Throws: An error when a table cannot be read.
+    /// - Throws: An error if a table cannot be read.
     package func gatherFacts(
         about link: Link,
         isCellularDevice: Bool,
@@ -268,9 +275,9 @@ extension LinkDirectory {
         )
     }
 
-    /// Walks down IFLA_LINK.
+    /// Lists the lower interfaces along IFLA_LINK.
     ///
-    /// Real stacks are a few layers deep (MAX_NEST_DEV); the bound ends a walk over a loop.
+    /// Real stacks have few layers (MAX_NEST_DEV). The limit ends the walk if there is a loop.
     package func lowers(of link: Link) throws(ReachabilityError) -> [Link] {
         var lowers: [Link] = []
         var next = link.lowerHere
@@ -281,7 +288,7 @@ extension LinkDirectory {
         return lowers
     }
 
-    /// The interfaces that have this one as their master, by index.
+    /// The ports of this interface, by index.
     private func ports(of link: Link) throws(ReachabilityError) -> [Link] {
         try links().filter { $0.master == link.index }.sorted { $0.index < $1.index }
     }

@@ -8,7 +8,7 @@ package struct Link: Hashable, Sendable {
     package var index: UInt32
     /// The interface's name, at most 15 bytes.
     package var name: String
-    /// Further names that it is found by (IFLA_ALT_IFNAME).
+    /// Alternative names of the interface (IFLA_ALT_IFNAME).
     package var alternativeNames: [String] = []
     /// The hardware type that the driver reports.
     package var hardwareType: HardwareType
@@ -16,7 +16,7 @@ package struct Link: Hashable, Sendable {
     package var flags: LinkFlags
     /// The operational state.
     package var operationalState: OperationalState
-    /// Whether there is a carrier, by IFLA_CARRIER; `nil` where the kernel did not say.
+    /// Whether there is a carrier (IFLA_CARRIER); `nil` if the kernel does not report it.
     package var carrier: Bool?
     /// The driver's kind, such as `vlan`, `wireguard` or `veth`; empty for a physical interface.
     package var kind: String
@@ -26,25 +26,27 @@ package struct Link: Hashable, Sendable {
     ///
     /// See ``lowerIsForeign``.
     package var lower: UInt32?
-    /// Whether ``lower`` counts in another network namespace, as the peer of a veth does.
+    /// Whether ``lower`` is an index in another network namespace, as for the peer of a veth.
     package var lowerIsForeign: Bool
     /// The bridge, bond, team or VRF that this interface is a port of.
     package var master: UInt32?
     /// The interface group, for rules that suppress a group.
     package var group: UInt32
-    /// The sizes of packets that it can have.
+    /// The present and the possible MTU.
     package var sizes: PacketSizes
     /// The routing table of a VRF.
     package var vrfTable: UInt32?
-    /// The sysctls of this interface that decide about routes.
+    /// The sysctls of this interface that affect routes.
     package var settings: RoutingSettings
-    /// How a tunnel sends its packets, on the heap because few interfaces are tunnels; `nil` for one that rtnetlink
-    /// shows no ends of, and for other interfaces.
+    /// The ends of a tunnel, boxed because few interfaces are tunnels; `nil` for a tunnel whose ends rtnetlink does
+    /// not show, and for other interfaces.
     ///
     /// See ``ends``.
     package var tunnel: Box<TunnelEnds>?
 
-    /// Describes an interface; what is left out is as on a plain Ethernet interface that works.
+    /// Describes an interface.
+    ///
+    /// Omitted properties are those of a working Ethernet interface.
     package init(
         index: UInt32,
         name: String,
@@ -82,16 +84,18 @@ package struct Link: Hashable, Sendable {
     }
 }
 
-/// The MTU of an interface, and which it can have; `nil` is unknown.
+/// The MTU of an interface and its limits; `nil` is unknown.
 package struct PacketSizes: Hashable, Sendable {
     /// The MTU (IFLA_MTU).
     package var current: UInt32?
-    /// The smallest one that the driver takes (IFLA_MIN_MTU).
+    /// The smallest MTU that the driver accepts (IFLA_MIN_MTU).
     package var smallest: UInt32?
-    /// The largest one that the driver takes (IFLA_MAX_MTU), if any.
+    /// The largest MTU that the driver accepts (IFLA_MAX_MTU), if there is a limit.
     package var largest: UInt32?
 
-    /// Describes sizes; what is left out is unknown.
+    /// Describes an MTU.
+    ///
+    /// Omitted values are unknown.
     package init(current: UInt32? = nil, smallest: UInt32? = nil, largest: UInt32? = nil) {
         (self.current, self.smallest, self.largest) = (current, smallest, largest)
     }
@@ -113,9 +117,11 @@ package struct LinkFlags: OptionSet, Hashable, Sendable {
     package static let up = LinkFlags(rawValue: 0x1)
     /// The loopback interface (`IFF_LOOPBACK`).
     package static let loopback = LinkFlags(rawValue: 0x8)
-    /// There is one peer at the other end (`IFF_POINTOPOINT`).
+    /// The link has one peer at the other end (`IFF_POINTOPOINT`).
     package static let pointToPoint = LinkFlags(rawValue: 0x10)
-    /// Up and operational (`IFF_RUNNING`); it lags behind a loss of carrier.
+    /// Up and operational (`IFF_RUNNING`).
+    ///
+    /// It lags behind a loss of carrier.
     package static let running = LinkFlags(rawValue: 0x40)
     /// No neighbour discovery (`IFF_NOARP`).
     package static let noARP = LinkFlags(rawValue: 0x80)
@@ -123,14 +129,16 @@ package struct LinkFlags: OptionSet, Hashable, Sendable {
     package static let master = LinkFlags(rawValue: 0x400)
     /// The layer below is up: there is a carrier (`IFF_LOWER_UP`).
     package static let lowerUp = LinkFlags(rawValue: 0x1_0000)
-    /// Waiting for an external event (`IFF_DORMANT`); hardly ever set, see ``OperationalState/dormant``.
+    /// Waiting for an external event (`IFF_DORMANT`).
+    ///
+    /// Rarely set: see ``OperationalState/dormant``.
     package static let dormant = LinkFlags(rawValue: 0x2_0000)
 }
 
 extension Link {
-    /// The interface below in this namespace whose state decides over this one's, or `nil`.
+    /// The lower interface in this namespace whose state affects this one, or `nil`.
     ///
-    /// The other end of a veth pair is a peer, not a layer below, and an index of another namespace says nothing here.
+    /// The other end of a veth pair is a peer, not a lower layer. An index of another namespace has no meaning here.
     package var lowerHere: UInt32? {
         guard let lower, lower != 0, lower != index, !lowerIsForeign,
             kindTraits.isDisjoint(with: [.isPairEnd, .linkSelectsDomain])
@@ -138,17 +146,17 @@ extension Link {
         return lower
     }
 
-    /// Whether it is found by a name.
+    /// Whether the interface has this name or alternative name.
     package func isNamed(_ name: String) -> Bool { name == self.name || alternativeNames.contains(name) }
 
-    /// Whether the interface is a VRF, which is a routing domain and not an exit.
+    /// Whether the interface is a VRF, which is a routing domain: packets do not leave through it.
     package var isVRF: Bool { kind == "vrf" }
 
     /// Whether the interface is a port of a VRF.
     package var isVRFPort: Bool { portKind == "vrf" }
 }
 
-/// Whether an interface can pass packets, as RFC 2863 counts it.
+/// Whether an interface can pass packets, in the terms of RFC 2863.
 ///
 /// The kernel's counterpart is `IFLA_OPERSTATE`.
 package struct OperationalState: RawRepresentable, Hashable, Sendable {
@@ -160,7 +168,7 @@ package struct OperationalState: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The driver does not say.
+    /// The driver does not report the state.
     ///
     /// Loopback, tunnels and bridges without ports report this while they work.
     package static let unknown = OperationalState(rawValue: 0)
@@ -170,7 +178,7 @@ package struct OperationalState: RawRepresentable, Hashable, Sendable {
     package static let down = OperationalState(rawValue: 2)
     /// The interface below is down.
     package static let lowerLayerDown = OperationalState(rawValue: 3)
-    /// In a test mode: no packets of ours pass.
+    /// In a test mode: normal packets do not pass.
     package static let testing = OperationalState(rawValue: 4)
     /// Has a carrier and waits for an external event, such as an authentication.
     package static let dormant = OperationalState(rawValue: 5)
@@ -186,10 +194,10 @@ extension OperationalState: CustomStringConvertible {
     }
 }
 
-/// What kind of medium an interface says it is: the kernel's ARPHRD number.
+/// The medium that an interface reports: the kernel's ARPHRD number.
 ///
-/// It distinguishes tunnels and point-to-point links reliably, but not Wi-Fi or most cellular modems:
-/// both show themselves as Ethernet.
+/// It identifies tunnels and point-to-point links reliably, but not Wi-Fi or most cellular modems, which report
+/// Ethernet.
 ///
 /// The kernel's counterpart is `ifi_type`, with the numbers of `linux/if_arp.h`.
 package struct HardwareType: RawRepresentable, Hashable, Sendable {
@@ -207,7 +215,7 @@ package struct HardwareType: RawRepresentable, Hashable, Sendable {
     package static let slip = HardwareType(rawValue: 256)
     /// A PPP link (`ARPHRD_PPP`).
     package static let ppp = HardwareType(rawValue: 512)
-    /// Raw IP, as cellular modems speak it (`ARPHRD_RAWIP`).
+    /// Raw IP, used by cellular modems (`ARPHRD_RAWIP`).
     package static let rawIP = HardwareType(rawValue: 519)
     /// An IPv4-in-IPv4 tunnel (`ARPHRD_TUNNEL`).
     package static let tunnel = HardwareType(rawValue: 768)
@@ -221,51 +229,54 @@ package struct HardwareType: RawRepresentable, Hashable, Sendable {
     package static let gre = HardwareType(rawValue: 778)
     /// A GRE tunnel over IPv6 (`ARPHRD_IP6GRE`).
     package static let gre6 = HardwareType(rawValue: 823)
-    /// No hardware address at all: tun, WireGuard, xfrm (`ARPHRD_NONE`).
+    /// No hardware address: tun, WireGuard, xfrm (`ARPHRD_NONE`).
     package static let none = HardwareType(rawValue: 65534)
 }
 
-// MARK: - What the kind says
+// MARK: - Traits of a kind
 
-/// What the driver's kind of an interface says about it.
+/// The traits that follow from the driver's kind of an interface.
 ///
-/// The kernel's counterpart is IFLA_INFO_KIND. What the attributes of a kind say is read where its message is parsed.
+/// The kernel's counterpart is IFLA_INFO_KIND. The attributes of a kind are read where its message is parsed.
 struct KindTraits: OptionSet {
     let rawValue: UInt16
 
-    /// There is one peer at the other end, also where the hardware type and the flags do not show it.
+    /// The link has one peer at the other end, even if the hardware type and the flags do not show it.
     static let isPointToPoint = KindTraits(rawValue: 1 << 0)
     /// A cellular modem.
     static let isCellular = KindTraits(rawValue: 1 << 1)
     /// A tunnel whose ends rtnetlink does not show.
     static let isOpaqueTunnel = KindTraits(rawValue: 1 << 2)
-    /// It has the type of its ports.
+    /// The interface has the type of its ports.
     static let hasPorts = KindTraits(rawValue: 1 << 3)
-    /// It has the type of the interface below it.
+    /// The interface has the type of the interface below it.
     static let isLayer = KindTraits(rawValue: 1 << 4)
-    /// One end of a pair, whose IFLA_LINK is the other end.
+    /// One end of a pair.
+    ///
+    /// Its IFLA_LINK is the other end.
     static let isPairEnd = KindTraits(rawValue: 1 << 5)
-    /// What is sent through it leads nowhere: a dummy drops what it is given, and an ifb what was not redirected to it.
+    /// Packets through the interface arrive nowhere: a dummy drops all packets, and an ifb drops those that were not
+    /// redirected to it.
     static let leadsNowhere = KindTraits(rawValue: 1 << 6)
     /// The driver reports the operational state "unknown" rather than "up".
     static let hidesState = KindTraits(rawValue: 1 << 7)
-    /// Its IFLA_LINK is no layer below: it selects the VRF of its packets alone (`xfrm_dst_lookup`).
+    /// Its IFLA_LINK is not a lower layer: it only selects the VRF of its packets (`xfrm_dst_lookup`).
     static let linkSelectsDomain = KindTraits(rawValue: 1 << 8)
 
-    /// It drops packets behind labels, and sends those of IPv4 and IPv6 alone.
+    /// The interface drops packets with labels (MPLS), and sends only IPv4 and IPv6.
     static let sendsNoLabels = KindTraits(rawValue: 1 << 9)
 
     fileprivate static let ofKind: [String: KindTraits] = [
         "ppp": [.isPointToPoint, .hidesState],
         "l2tp": .isPointToPoint,
-        // Those whose ends the kernel shows are read in `TunnelEnds+Attributes.swift`.
+        // The ends of tunnels that the kernel shows are read in `TunnelEnds+Attributes.swift`.
         "gre": .isPointToPoint, "ip6tnl": .isPointToPoint, "ipip": .isPointToPoint, "sit": .isPointToPoint,
         "xfrm": [.isPointToPoint, .isOpaqueTunnel, .linkSelectsDomain, .sendsNoLabels],
         // The ends of vti and xfrm are in IPsec states, which only a privileged process can read.
         "vti": [.isPointToPoint, .isOpaqueTunnel, .sendsNoLabels], "vti6": [.isOpaqueTunnel, .sendsNoLabels],
         "wireguard": [.isPointToPoint, .isOpaqueTunnel, .hidesState, .sendsNoLabels],
         "amneziawg": [.isOpaqueTunnel, .sendsNoLabels], "ovpn": [.isOpaqueTunnel, .sendsNoLabels],
-        // A tap is a tun with Ethernet framing, and has many peers: its hardware type shows it.
+        // A tap is a tun with Ethernet framing and has many peers. Its hardware type distinguishes it.
         "tun": .isOpaqueTunnel,
         "wwan": [.isCellular, .hidesState], "rmnet": .isCellular,
         "bond": .hasPorts, "bridge": .hasPorts, "team": .hasPorts,
@@ -276,19 +287,19 @@ struct KindTraits: OptionSet {
 }
 
 extension Link {
-    /// What its kind says; nothing for an interface without a kind, as most cards are.
+    /// The traits of its kind; empty for an interface without a kind, such as most network cards.
     var kindTraits: KindTraits { kind.isEmpty ? [] : KindTraits.ofKind[kind] ?? [] }
 
-    /// Whether the interface is one end of a pair, and ``lower`` the other.
+    /// Whether the interface is one end of a pair whose other end is ``lower``.
     package var isPairEnd: Bool { kindTraits.contains(.isPairEnd) }
 
-    /// Whether the driver's kind is one of cellular modems.
+    /// Whether the driver's kind is a kind of cellular modem.
     package var isCellularKind: Bool { kindTraits.contains(.isCellular) }
 
-    /// Whether nothing that is sent through the interface arrives anywhere.
+    /// Whether packets through the interface arrive nowhere.
     package var leadsNowhere: Bool { kindTraits.contains(.leadsNowhere) }
 
-    /// Whether the driver reports the operational state "up" rather than "unknown".
+    /// Whether the driver reports the operational state "up" instead of "unknown".
     package var reportsState: Bool { !kindTraits.contains(.hidesState) && !flags.contains(.loopback) }
 
     /// The packets that the interface can send.
@@ -297,25 +308,25 @@ extension Link {
         return kindTraits.contains(.sendsNoLabels) ? payloads.subtracting(.labels) : payloads
     }
 
-    /// Whether the packets of this interface leave the host in other packets.
+    /// Whether the interface sends its packets inside other packets.
     package var isTunnel: Bool { tunnel != nil || kindTraits.contains(.isOpaqueTunnel) }
 
-    /// The ends of a tunnel by which its outer packets can be looked up here; `nil` where they are not known, and for
-    /// a tunnel whose outer packets belong to another network namespace.
+    /// The ends of a tunnel for looking up its outer packets here; `nil` if they are not known, and for a tunnel
+    /// whose outer packets belong to another network namespace.
     package var ends: TunnelEnds? { lowerIsForeign ? nil : tunnel?.value }
 }
 
 // MARK: - Settings
 
-/// Settings of one address family that decide about routes, for one interface or for all.
+/// The settings of one address family that affect routes, for one interface or for all.
 ///
 /// The kernel's counterpart is RTM_NEWNETCONF: sysctls below `net.ipv4.conf` and `net.ipv6.conf`.
 package struct FamilySettings: Hashable, Sendable {
-    /// What the settings are for.
+    /// The scope of the settings.
     package enum Place: Hashable, Sendable {
-        /// The whole network: `conf.all`.
+        /// All interfaces: `conf.all`.
         case all
-        /// Interfaces that are yet to come: `conf.default`.
+        /// Interfaces that are created later: `conf.default`.
         case newInterfaces
         /// One interface, by its index.
         case interface(UInt32)
@@ -323,15 +334,15 @@ package struct FamilySettings: Hashable, Sendable {
 
     /// The family.
     package var family: IPAddress.Family
-    /// What they are for.
+    /// The scope of the settings.
     package var place: Place
-    /// Whether routes without a carrier are ignored (`ignore_routes_with_linkdown`); `nil` where nothing is said.
+    /// Whether routes without a carrier are ignored (`ignore_routes_with_linkdown`); `nil` if not set here.
     package var ignoresLinkdown: Bool?
-    /// Whether packets are forwarded (`forwarding`); `nil` where nothing is said.
+    /// Whether packets are forwarded (`forwarding`); `nil` if not set here.
     package var forwards: Bool?
-    /// The reverse path filter (`rp_filter`) of IPv4; `nil` where nothing is said.
+    /// The IPv4 reverse path filter (`rp_filter`); `nil` if not set here.
     package var reversePathFilter: UInt8?
-    /// Whether broadcasts are forwarded (`bc_forwarding`), in IPv4; `nil` where nothing is said.
+    /// Whether IPv4 broadcasts are forwarded (`bc_forwarding`); `nil` if not set here.
     package var forwardsBroadcasts: Bool?
 
     /// Describes settings.
@@ -352,23 +363,24 @@ package struct FamilySettings: Hashable, Sendable {
     }
 }
 
-/// Settings of both families, for one interface or for a whole network; `nil` is unknown.
+/// The settings of both families, for one interface or for a whole network; `nil` is unknown.
 ///
-/// Dumps of links hold those of each interface; ``FamilySettings`` hold either.
+/// Dumps of links contain the settings of each interface. ``FamilySettings`` contain those of one interface or of
+/// all.
 package struct RoutingSettings: Hashable, Sendable {
     /// The sysctl `ignore_routes_with_linkdown` for IPv4.
     package var ipv4IgnoresLinkdown: Bool?
     /// The sysctl `ignore_routes_with_linkdown` for IPv6.
     package var ipv6IgnoresLinkdown: Bool?
-    /// The sysctl `route_localnet` for IPv4: whether packets of 127.0.0.0/8 leave.
+    /// The IPv4 sysctl `route_localnet`: whether packets of 127.0.0.0/8 leave.
     ///
-    /// That of all interfaces, which no message has, counts as well.
+    /// The setting for all interfaces, which no message contains, is combined with this one.
     package var routesLoopback: Bool?
     /// The sysctl `forwarding` for IPv6.
     ///
-    /// A router does not ask whether its neighbours answer.
+    /// A router ignores whether its neighbours answer.
     package var ipv6Forwards: Bool?
-    /// What decides about packets that arrive.
+    /// The settings for packets that arrive.
     package var arrival = ArrivalSettings()
 
     /// The initial settings of a network namespace.
@@ -380,7 +392,9 @@ package struct RoutingSettings: Hashable, Sendable {
         return settings
     }()
 
-    /// Describes settings; what is left out is unknown.
+    /// Describes settings.
+    ///
+    /// Omitted settings are unknown.
     package init(
         ipv4IgnoresLinkdown: Bool? = nil, ipv6IgnoresLinkdown: Bool? = nil, ipv6Forwards: Bool? = nil,
         routesLoopback: Bool? = nil
@@ -396,7 +410,7 @@ package struct RoutingSettings: Hashable, Sendable {
         family == .v4 ? ipv4IgnoresLinkdown : ipv6IgnoresLinkdown
     }
 
-    /// Takes over what a notification says.
+    /// Applies the settings in a notification.
     package mutating func take(_ settings: FamilySettings) {
         switch settings.family {
         case .v4:
@@ -410,7 +424,7 @@ package struct RoutingSettings: Hashable, Sendable {
         }
     }
 
-    /// Takes over what is unknown.
+    /// Fills in unknown settings from others.
     package mutating func fill(from other: Self) {
         ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
         ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
@@ -420,18 +434,18 @@ package struct RoutingSettings: Hashable, Sendable {
     }
 }
 
-/// Settings that decide about packets that arrive, for one interface or for all; `nil` is unknown.
+/// The settings for packets that arrive, for one interface or for all; `nil` is unknown.
 ///
-/// Dumps of links hold those of each interface. Of those for all, RTM_NEWNETCONF holds `rp_filter`, `forwarding` and
-/// `bc_forwarding`.
+/// Dumps of links contain the settings of each interface. Of the settings for all interfaces, RTM_NEWNETCONF contains
+/// `rp_filter`, `forwarding` and `bc_forwarding`.
 package struct ArrivalSettings: Hashable, Sendable {
     /// The sysctl `forwarding` for IPv4.
     package var ipv4Forwards: Bool?
-    /// The sysctl `rp_filter`: 0 for none, 1 for the strict one, 2 for the loose one.
+    /// The sysctl `rp_filter`: 0 none, 1 strict, 2 loose.
     package var reversePathFilter: UInt8?
-    /// The sysctl `accept_local`: whether packets from an address of this host are taken.
+    /// The sysctl `accept_local`: whether packets from an address of this host are accepted.
     package var takesOwnSources: Bool?
-    /// The sysctl `src_valid_mark`: whether the way back is that of the packet's mark.
+    /// The sysctl `src_valid_mark`: whether the reverse lookup uses the packet's mark.
     package var looksBackByMark: Bool?
     /// The sysctl `bc_forwarding`.
     package var forwardsBroadcasts: Bool?
@@ -453,10 +467,10 @@ package struct ArrivalSettings: Hashable, Sendable {
         return settings
     }()
 
-    /// Nothing is known.
+    /// Creates settings that are all unknown.
     package init() {}
 
-    /// Takes over what is unknown.
+    /// Fills in unknown settings from others.
     package mutating func fill(from other: Self) {
         ipv4Forwards = ipv4Forwards ?? other.ipv4Forwards
         reversePathFilter = reversePathFilter ?? other.reversePathFilter
@@ -469,11 +483,11 @@ package struct ArrivalSettings: Hashable, Sendable {
     }
 }
 
-/// The settings in force for packets that arrive on an interface: its own, and those for all; `nil` is unknown.
+/// The effective settings for packets that arrive on an interface: its own and those for all; `nil` is unknown.
 package struct InputSettings: Hashable, Sendable {
-    /// Those of the interface.
+    /// The settings of the interface.
     package var own: RoutingSettings
-    /// Those for all interfaces.
+    /// The settings for all interfaces.
     package var all: RoutingSettings
 
     /// Combines the settings of an interface with those for all.
@@ -481,7 +495,7 @@ package struct InputSettings: Hashable, Sendable {
         (self.own, self.all) = (own, all)
     }
 
-    /// The reverse path filter: the greater value counts, so that the loose one wins (`IN_DEV_RPFILTER`).
+    /// The reverse path filter: the greater value applies, so the loose filter wins (`IN_DEV_RPFILTER`).
     package var reversePathFilter: UInt8? {
         let (one, other) = (own.arrival.reversePathFilter, all.arrival.reversePathFilter)
         if one == 2 || other == 2 { return 2 }
@@ -489,25 +503,31 @@ package struct InputSettings: Hashable, Sendable {
         return max(one, other)
     }
 
-    /// Whether IPv4 packets are forwarded: the interface's own setting alone counts.
+    /// Whether IPv4 packets are forwarded.
+    ///
+    /// Only the interface's own setting applies.
     package var ipv4Forwards: Bool? { own.arrival.ipv4Forwards }
-    /// Whether packets from an address of this host are taken.
+    /// Whether packets from an address of this host are accepted.
     package var takesOwnSources: Bool? { either(\.arrival.takesOwnSources) }
-    /// Whether the way back is that of the packet's mark.
+    /// Whether the reverse lookup uses the packet's mark.
     package var looksBackByMark: Bool? { either(\.arrival.looksBackByMark) }
-    /// Whether packets of 127.0.0.0/8 are taken.
+    /// Whether packets of 127.0.0.0/8 are accepted.
     package var routesLoopback: Bool? { either(\.routesLoopback) }
-    /// Whether a packet that leaves where it came from makes a redirect.
+    /// Whether a packet that leaves through the interface on which it arrived causes a redirect.
     package var sendsRedirects: Bool? { either(\.arrival.sendsRedirects) }
-    /// Whether broadcasts to another network are forwarded: both settings count.
+    /// Whether broadcasts to another network are forwarded.
+    ///
+    /// Both settings are required.
     package var forwardsBroadcasts: Bool? {
         let (one, other) = (own.arrival.forwardsBroadcasts, all.arrival.forwardsBroadcasts)
         if one == false || other == false { return false }
         return one.flatMap { one in other.map { one && $0 } }
     }
-    /// Whether the interface takes no IPv6 packets.
+    /// Whether the interface accepts no IPv6 packets.
     package var ipv6IsOff: Bool? { own.arrival.ipv6IsOff }
-    /// Whether IPv6 packets are forwarded: the interface's own `forwarding` decides nothing.
+    /// Whether IPv6 packets are forwarded.
+    ///
+    /// The interface's own `forwarding` has no effect.
     package var ipv6Forwards: Bool? {
         let (one, other) = (own.arrival.ipv6ForwardsAlways, all.ipv6Forwards)
         if one == true || other == true { return true }
@@ -525,8 +545,8 @@ package struct InputSettings: Hashable, Sendable {
 
 /// A message about an interface, which can be partial.
 ///
-/// Wi-Fi drivers notify scans with messages of two attributes, and IPv6 and bridges send messages of the same
-/// type. An attribute that is missing there has not changed.
+/// Wi-Fi drivers report scans with messages of two attributes, and IPv6 and bridges send messages of the same type.
+/// An attribute that is missing in such a message has not changed.
 package struct LinkReport: Hashable, Sendable {
     /// The interface, with the attributes of the message.
     package var link: Link
@@ -541,12 +561,12 @@ package struct LinkReport: Hashable, Sendable {
 
     /// The interface after this message.
     ///
-    /// Every message has the state bits and the type. Of the other attributes of a partial one only the name can be
-    /// distinguished from an omission.
+    /// Every message contains the state bits and the hardware type. In a partial message, the name is the only other
+    /// attribute whose absence can be distinguished from a value.
     package func merged(into known: Link?) -> Link {
         guard !isWhole, var merged = known else {
             var link = link
-            // Settings are part of dumps and of most notifications.
+            // Dumps and most notifications contain settings. Unknown ones are kept.
             if let known { link.settings.fill(from: known.settings) }
             return link
         }

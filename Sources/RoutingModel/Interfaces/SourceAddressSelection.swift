@@ -2,24 +2,24 @@
 
 /// The source address that the kernel selects for an IPv6 destination (RFC 6724, section 5).
 ///
-/// The rules are those of `ipv6_dev_get_saddr`, in its order: the destination's own address, scope, not
-/// deprecated, on the outgoing interface, label, public or temporary, ORCHID, the longest common prefix, not
-/// optimistic. The policy table is the kernel's default (`net/ipv6/addrlabel.c`).
+/// The rules are those of `ipv6_dev_get_saddr`, in its order: the destination itself, scope, not deprecated, on the
+/// outgoing interface, label, public or temporary, ORCHID, the longest common prefix, not optimistic. The policy
+/// table is the kernel's default (`net/ipv6/addrlabel.c`).
 ///
 /// What it cannot know: labels that `ip addrlabel` added, preferences of a socket (IPV6_ADDR_PREFERENCES), home
 /// addresses, and `use_oif_addrs_only`.
 package enum SourceAddressSelection {
     /// The addresses that the kernel can select, in the order of `addresses`.
     ///
-    /// Among addresses that no rule distinguishes the kernel selects the first of its own list, which a dump does not
-    /// always show, so that all of them are returned. Whether an interface prefers temporary addresses
-    /// (`use_tempaddr`) is not a part of a dump either: the addresses that either preference selects are returned.
+    /// Of addresses that no rule distinguishes, the kernel selects the first in its own list. A dump does not always
+    /// show that order, so all of them are returned. A dump also does not show whether an interface prefers temporary
+    /// addresses (`use_tempaddr`), so the addresses for both preferences are returned.
     ///
     /// - Parameters:
     ///   - destination: The IPv6 destination.
-    ///   - addresses: The addresses of this host, or of one VRF with its ports. Addresses of IPv4 are ignored.
-    ///   - interface: The index of the outgoing interface; 0 where it is unknown, as in the second lookup of a
-    ///     socket whose first lookup was refused.
+    ///   - addresses: The addresses of this host, or of one VRF with its ports. IPv4 addresses are ignored.
+    ///   - interface: The index of the outgoing interface; 0 if it is unknown, as in the second lookup of a socket
+    ///     whose first lookup was rejected.
     /// - Returns: One address, several that tie, or none if the host has no usable address.
     package static func candidates(
         for destination: IPAddress,
@@ -46,18 +46,18 @@ package enum SourceAddressSelection {
 }
 
 extension SourceAddressSelection {
-    /// The IPv4 address that the kernel selects for a route without one of its own: `inet_select_addr`.
+    /// The IPv4 source address that the kernel selects for a route without a preferred source: `inet_select_addr`.
     ///
-    /// An address that is valid less far than the destination is away is passed over. What it cannot know: the setting
+    /// An address with a narrower scope than the destination is skipped. What it cannot know: the setting
     /// `route_localnet`.
     ///
     /// - Parameters:
-    ///   - gateway: The gateway, whose subnet is preferred; `nil` where the destination is on the link.
-    ///   - scope: How far away the destination is: the scope of the route.
-    ///   - own: The addresses of the outgoing interface, in the order in which it got them.
-    ///   - others: The addresses of the host, or of one VRF, in the order in which the kernel looks through them: those
-    ///     of the VRF itself, then those of each interface by its index.
-    /// - Returns: The address; `nil` if no interface has one that is valid there.
+    ///   - gateway: The gateway, whose subnet is preferred; `nil` if the destination is on the link.
+    ///   - scope: The scope of the route, which is the distance of the destination.
+    ///   - own: The addresses of the outgoing interface, in the order in which they were added.
+    ///   - others: The addresses of the host, or of one VRF, in the order of the kernel's search: those of the VRF
+    ///     itself, then those of each interface by its index.
+    /// - Returns: The address; `nil` if no interface has a usable one.
     package static func selectIPv4(
         near gateway: IPAddress?,
         scope: RouteScope,
@@ -75,7 +75,7 @@ extension SourceAddressSelection {
         return others().first(where: isValid)?.address
     }
 
-    /// How well an address fits, by rules of falling weight: `ipv6_get_saddr_eval`.
+    /// The rank of an address by each rule, the most important rule first: `ipv6_get_saddr_eval`.
     private static func score(
         _ candidate: InterfaceAddress, _ destination: IPAddress, interface: UInt32, prefersTemporary: Bool
     ) -> [Int] {
@@ -100,17 +100,18 @@ extension SourceAddressSelection {
 }
 
 extension [InterfaceAddress] {
-    /// The primary IPv4 addresses of one interface in the order of the kernel's list, from those that came in this
-    /// order: `inet_insert_ifa` puts a new one behind those that are not valid farther.
+    /// The primary IPv4 addresses of one interface in the order of the kernel's list, if these were added in this
+    /// order: `inet_insert_ifa` inserts an address after those with the same or a wider scope.
     package var inKernelOrder: [InterfaceAddress] {
-        // The order of `sorted` is stable.
+        // `sorted` is stable.
         filter { $0.address.family == .v4 && $0.isPrimary }.sorted { $0.scope.rawValue > $1.scope.rawValue }
     }
 }
 
 extension InterfaceAddress {
-    /// Whether a source can be this address: an address whose duplicate detection is under way cannot, unless it
-    /// is optimistic (RFC 4429).
+    /// Whether the address can be a source.
+    ///
+    /// A tentative address cannot, unless it is optimistic (RFC 4429).
     package var isAssigned: Bool {
         (!flags.contains(.tentative) || flags.contains(.optimistic)) && !address.isUnspecified
             && !address.isMulticast
@@ -128,7 +129,7 @@ extension IPAddress {
         return high >> 54 == 0xfec0 >> 6 ? 5 : 14
     }
 
-    /// Whether the kernel prefers the address even when it is deprecated: `ipv6_saddr_preferred`.
+    /// Whether the kernel prefers the address even if it is deprecated: `ipv6_saddr_preferred`.
     fileprivate var isAlwaysPreferred: Bool {
         isLoopback || isIPv4Mapped || isIPv4Compatible
     }
@@ -138,8 +139,8 @@ extension IPAddress {
     /// Whether the address is in 2001:10::/28 (RFC 4843).
     fileprivate var isORCHID: Bool { high >> 36 == 0x2001_001 }
 
-    /// The label of the kernel's default policy table: RFC 6724, section 2.1, with ORCHID, and other labels for unique
-    /// local and Teredo addresses.
+    /// The label in the kernel's default policy table: RFC 6724, section 2.1, with ORCHID, and with other labels for
+    /// unique local and Teredo addresses.
     fileprivate var label: Int {
         if isLoopback { return 0 }
         if isIPv4Mapped { return 4 }

@@ -5,27 +5,31 @@ package struct ConnectedSocket: Hashable, Sendable {
     /// IPPROTO_MPTCP of Linux 5.6, which older headers lack.
     package static let mptcp: UInt16 = 262
 
-    /// What decides where the packets of a socket go.
+    /// The properties of a socket that decide the route of its packets.
     ///
-    /// Sockets of one flow have one status, and a socket is evaluated again when its flow changes. What the kernel
-    /// counts and measures while a socket is open is a property of the socket beside it.
+    /// Sockets with the same flow have the same status, and a socket is evaluated again when its flow changes.
+    /// Counters and measurements of the kernel are not part of the flow.
     package struct Flow: Hashable, Sendable {
         /// IPPROTO_TCP, IPPROTO_UDP or ``mptcp``.
         package let ipProtocol: UInt16
-        /// An IPv4-mapped address is an IPv4 address here.
+        /// The addresses of both ends.
         ///
-        /// A link-local one belongs to the interface that the socket is bound to.
+        /// IPv4-mapped addresses are converted to IPv4.
+        ///
+        /// A link-local address belongs to the interface that the socket is bound to.
         package let local, remote: IPAddress
-        /// In host byte order.
+        /// The ports of both ends, in host byte order.
         package var localPort, remotePort: UInt16
         /// The interface that the socket is bound to; 0 for none.
         package let boundInterface: UInt32
-        /// SO_MARK; 0 also where the process has no CAP_NET_ADMIN, for which the kernel shows no marks.
+        /// SO_MARK.
+        ///
+        /// It is 0 in a process without CAP_NET_ADMIN, to which the kernel shows no marks.
         package let mark: UInt32
         /// The type of service or traffic class.
         package let typeOfService: UInt8
         package let user: UInt32
-        /// IP_TRANSPARENT: the local address can be none of the host's.
+        /// IP_TRANSPARENT: the local address may not belong to this host.
         package let isTransparent: Bool
 
         /// Describes a flow.
@@ -52,18 +56,19 @@ package struct ConnectedSocket: Hashable, Sendable {
     package let flow: Flow
     /// The inode, which `/proc/PID/fd` shows.
     ///
-    /// The TCP sockets of an MPTCP connection have that of its MPTCP socket, and keep it when that is closed.
+    /// The TCP sockets of an MPTCP connection have the inode of its MPTCP socket, even after that is closed.
     package let inode: UInt32
-    /// What an MPTCP socket and its TCP sockets have in common; 0 for other sockets, and where the kernel does not say.
+    /// The number that an MPTCP socket and its TCP sockets share; 0 for other sockets, and if the kernel does not
+    /// report it.
     package let token: UInt32
-    /// SO_COOKIE, which identifies the socket as long as the machine runs.
+    /// SO_COOKIE, which identifies the socket while the machine runs.
     package let cookie: UInt64
     /// The state of the connection.
     package var state: TCPState
-    /// The timer that runs.
+    /// The running timer.
     package var timer: TCPTimer
-    /// What the kernel counts and measures of a TCP connection; `nil` where it was not asked for, and for a connection
-    /// without a socket (TIME_WAIT).
+    /// The kernel's counters and measurements of a TCP connection; `nil` if they were not requested, and for a
+    /// connection without a socket (TIME_WAIT).
     package var progress: TCPProgress?
 
     /// Describes a socket.
@@ -97,21 +102,21 @@ package struct TCPState: RawRepresentable, Hashable, Sendable {
 
 /// The timer of a TCP connection: `idiag_timer` and `idiag_expires`.
 package struct TCPTimer: Hashable, Sendable {
-    /// What happens when it expires.
+    /// The action when the timer expires.
     package enum Kind: UInt8, Sendable {
         case none = 0
         /// The oldest data, or the SYN, is sent again.
         case retransmission = 1
         /// A keepalive probe is sent.
         case keepalive = 2
-        /// A connection without a socket is forgotten.
+        /// A connection without a socket is removed.
         case timeWait = 3
-        /// The window of the peer is probed, or what this host could not send is tried again.
+        /// The peer's window is probed, or this host tries again to send data.
         case window = 4
     }
 
     package var kind: Kind
-    /// The milliseconds until it expires.
+    /// The time until the timer expires, in milliseconds.
     package var expires: Int
 
     package init(_ kind: Kind = .none, expires: Int = 0) {
@@ -119,48 +124,48 @@ package struct TCPTimer: Hashable, Sendable {
     }
 }
 
-/// What the kernel counts and measures of a TCP connection.
+/// The kernel's counters and measurements of a TCP connection.
 ///
 /// Times and ages are in milliseconds. The kernel's counterpart is `tcp_info`.
 package struct TCPProgress: Hashable, Sendable {
-    /// How often the oldest data was sent again.
+    /// How often the oldest data was retransmitted.
     package var retransmits = 0
-    /// The probes without an answer, of keepalive or of the window.
+    /// The number of unanswered keepalive or window probes.
     package var probes = 0
     /// How often the timeout was doubled.
     package var backoff = 0
-    /// The timeout.
+    /// The retransmission timeout.
     package var timeout = 0
-    /// The segments that are not acknowledged.
+    /// The number of unacknowledged segments.
     package var unacknowledged = 0
-    /// The age of the last data that was sent.
+    /// The age of the last sent data.
     package var lastDataSent = 0
-    /// The age of the last data that was received.
+    /// The age of the last received data.
     package var lastDataReceived = 0
-    /// The age of the last acknowledgement that was received.
+    /// The age of the last received acknowledgement.
     package var lastAcknowledgement = 0
     /// The round-trip time.
     package var roundTrip = 0
-    /// The retransmissions that left the TCP of this host, of all data.
+    /// The number of all retransmissions that left this host's TCP.
     package var totalRetransmits = 0
-    /// The segments that were received, from Linux 4.2.
+    /// The number of received segments, from Linux 4.2.
     package var segmentsReceived: Int?
-    /// The bytes that wait to be sent, from Linux 4.6.
+    /// The number of bytes that wait to be sent, from Linux 4.6.
     package var unsent: Int?
-    /// The window of the peer in bytes, from Linux 5.4.
+    /// The peer's window in bytes, from Linux 5.4.
     package var sendWindow: Int?
 
     package init() {}
 }
 
-/// A neighbour with what the kernel knows of its answers.
+/// The state of a neighbour, and the kernel's record of its answers.
 package struct NeighbourReply: Hashable, Sendable {
     package var state: NeighbourState
-    /// The milliseconds since it was last confirmed; `nil` where the kernel does not say.
+    /// The milliseconds since the last confirmation; `nil` if the kernel does not report it.
     package var confirmed: Int?
     /// The requests since the last answer (NDA_PROBES).
     ///
-    /// The kernel counts those for a new neighbour from 3.
+    /// For a new neighbour, the kernel's count begins at 3.
     package var probes: Int
 
     package init(_ state: NeighbourState, confirmed: Int? = nil, probes: Int = 0) {
@@ -168,7 +173,7 @@ package struct NeighbourReply: Hashable, Sendable {
     }
 }
 
-/// What shows whether anything has answered, at one moment.
+/// The kernel's record of answers at one moment.
 package struct AnswerRecord: Sendable {
     /// The TCP connections of the host in all states but LISTEN.
     package var sockets: [ConnectedSocket]

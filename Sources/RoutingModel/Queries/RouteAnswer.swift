@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A query to a routing table: the route of one packet that this host sends, or that arrives.
+/// A query to the routing tables: the route of one packet that this host sends, or that arrives.
 ///
-/// The flow fields (protocol, ports, type of service) matter only where a policy rule or a route matches on
+/// The flow fields (protocol, ports, type of service) have an effect only if a policy rule or a route matches on
 /// them. The kernel's counterpart is the request RTM_GETROUTE.
 @usableFromInline
 package struct RouteQuery: Hashable, Sendable {
@@ -15,10 +15,10 @@ package struct RouteQuery: Hashable, Sendable {
     /// Whether an IPv6 packet with a source address must leave through ``outputInterface``, as the packets of a
     /// bound socket must (`RT6_LOOKUP_F_IFACE`).
     ///
-    /// RTM_GETROUTE only prefers the interface for such a packet, and cannot be asked otherwise.
+    /// For such a packet, RTM_GETROUTE only prefers the interface, and has no strict mode.
     @usableFromInline package var isStrict = false
-    /// Whether to answer with the nexthop that this packet takes and the source address that it gets, instead of the
-    /// table's entry with all its nexthops.
+    /// Whether to answer with the nexthop and the source address of this packet, instead of the table's entry with
+    /// all its nexthops.
     ///
     /// The kernel's counterpart is a request without RTM_F_FIB_MATCH.
     @usableFromInline package var selectsNexthop = false
@@ -26,15 +26,16 @@ package struct RouteQuery: Hashable, Sendable {
     @usableFromInline package var wantsEntry = false
     /// The index of the interface that the packet arrives on, 0 for a packet of this host.
     ///
-    /// The kernel's counterpart is RTA_IIF. The answer is what becomes of the packet: a `local` route delivers it.
+    /// The kernel's counterpart is RTA_IIF. The answer is the route of the arriving packet: a `local` route delivers
+    /// it.
     @usableFromInline package var inputInterface: UInt32 = 0
-    /// The local address that the socket is bound to; it must be an address of this host.
+    /// The local address that the socket is bound to, which must be an address of this host.
     ///
-    /// Of a packet that arrives, it is the sender.
+    /// For a packet that arrives, the sender's address.
     @usableFromInline package var source: IPAddress?
     /// The socket's mark (SO_MARK).
     @usableFromInline package var mark: UInt32
-    /// The user that owns the socket; `nil` for the calling process's.
+    /// The user that owns the socket; `nil` for the user of the calling process.
     @usableFromInline package var user: UInt32?
     /// The IP protocol (IPPROTO_UDP, IPPROTO_TCP, ...); `nil` for UDP.
     @usableFromInline package var ipProtocol: UInt8?
@@ -45,9 +46,9 @@ package struct RouteQuery: Hashable, Sendable {
     /// The type of service (IP_TOS) of IPv4 or the traffic class (IPV6_TCLASS) of IPv6.
     @usableFromInline package var typeOfService: UInt8 = 0
 
-    /// Creates a query about the packets of a socket that is bound only where an argument says so.
+    /// Creates a query about the packets of a socket, which is bound only if an argument says so.
     ///
-    /// It asks for the calling process and without a flow: set those afterwards.
+    /// It has the user of the calling process and no flow. Set those afterwards.
     @inlinable
     package init(
         destination: IPAddress,
@@ -63,9 +64,9 @@ package struct RouteQuery: Hashable, Sendable {
 }
 
 extension RouteQuery {
-    /// The query about a packet that arrives.
+    /// Creates the query about an arriving packet.
     ///
-    /// The kernel judges it as one of the user 0: without a user IPv6 misses rules that look at it.
+    /// The kernel evaluates it as user 0. Without a user, IPv6 would miss rules that match on the user.
     package static func arriving(
         on interface: UInt32, from source: IPAddress, to destination: IPAddress
     ) -> RouteQuery {
@@ -74,7 +75,7 @@ extension RouteQuery {
         return query
     }
 
-    /// The query about a packet back to the sender of one that arrives, as the kernel validates the source address:
+    /// The query about a packet back to the sender of an arriving packet, as the kernel validates the source address:
     /// without a mark (`__fib_validate_source`).
     package var back: RouteQuery {
         var query = RouteQuery(destination: source ?? destination, source: destination)
@@ -83,30 +84,30 @@ extension RouteQuery {
         return query.forPacket
     }
 
-    /// The query about the nexthop and the source address of this packet.
+    /// The query for the nexthop and the source address of this packet.
     package var forPacket: RouteQuery {
         var query = self
         (query.selectsNexthop, query.wantsEntry) = (true, false)
         return query
     }
 
-    /// The query about the whole entry.
+    /// The query for the whole entry.
     package var forEntry: RouteQuery {
         var query = self
         (query.selectsNexthop, query.wantsEntry) = (false, true)
         return query
     }
 
-    /// Whether the source address that a socket without one gets can change an answer, apart from policy rules.
+    /// Whether the source address that the kernel selects for a socket can change an answer, apart from policy rules.
     ///
-    /// An IPv4 socket sends to a group through the interface of its source address, and to a local destination
-    /// from that same address, which then has to be an address of this host. An IPv6 socket fails if the outgoing
-    /// interface has no address that the destination's scope needs.
+    /// An IPv4 socket sends to a multicast or broadcast address through the interface of its source address. It sends
+    /// to a local destination from that same address, which then has to belong to this host. An IPv6 socket fails if
+    /// the outgoing interface has no address of the scope that the destination needs.
     ///
     /// - Parameters:
     ///   - type: The type of the answer's entry.
-    ///   - origin: The entry's protocol: addresses of this host have RTPROT_KERNEL.
-    /// - Returns: `false` where the source makes no difference, or the query has one.
+    ///   - origin: The entry's protocol: entries for addresses of this host have RTPROT_KERNEL.
+    /// - Returns: `false` if the source makes no difference, or if the query has a source.
     package func dependsOnSource(_ type: RouteType, origin: UInt8) -> Bool {
         guard source == nil else { return false }
         return switch destination.family {
@@ -120,9 +121,9 @@ extension RouteQuery {
 
 /// The answer of a routing table to a ``RouteQuery``.
 package enum RouteAnswer: Hashable, Sendable {
-    /// An entry takes the packet.
+    /// An entry matches the packet.
     indirect case taken(RouteMatch)
-    /// Nothing takes the packet, or an entry or a rule refuses it.
+    /// No entry matches the packet, or an entry or a rule refuses it.
     case rejected(RouteRejection)
 
     /// The answer with a whole entry.
@@ -130,7 +131,7 @@ package enum RouteAnswer: Hashable, Sendable {
         .taken(RouteMatch(entry))
     }
 
-    /// What takes the packet; `nil` for a rejection.
+    /// The matching entry; `nil` for a rejection.
     package var match: RouteMatch? {
         if case .taken(let match) = self { match } else { nil }
     }
@@ -138,7 +139,7 @@ package enum RouteAnswer: Hashable, Sendable {
     /// The type of the entry; `nil` for a rejection.
     package var type: RouteType? { match?.type }
 
-    /// The first nexthop; `nil` for a rejection, and where the entry names no interface.
+    /// The first nexthop; `nil` for a rejection, and if the entry names no interface.
     package var nexthop: Nexthop? {
         if case .taken(let match) = self { match.nexthop } else { nil }
     }
@@ -151,43 +152,43 @@ package enum RouteAnswer: Hashable, Sendable {
     /// The nexthops of the entry; empty for a rejection.
     package var nexthops: [Nexthop] { match?.nexthops ?? [] }
 
-    /// The table's entry; `nil` for a rejection, and where the query does not want it.
+    /// The table's entry; `nil` for a rejection, and if the query does not request it.
     package var entry: Route? { match?.entry }
 
-    /// How long the route still lives, in 1/100 s; `nil` for one without a lifetime, and for a rejection.
+    /// The remaining lifetime of the route, in 1/100 s; `nil` for a route without a lifetime, and for a rejection.
     package var lifetime: Int32? {
         if case .taken(let match) = self { match.lifetime } else { nil }
     }
 
-    /// The source address that the packet gets, as ``RouteMatch/source``; `nil` for a rejection.
+    /// The source address of the packet, as ``RouteMatch/source``; `nil` for a rejection.
     package var source: IPAddress? {
         if case .taken(let match) = self { match.source } else { nil }
     }
 
-    /// Whether a nexthop puts something around its packets.
+    /// Whether a nexthop encapsulates its packets.
     package var isEncapsulated: Bool {
         guard case .taken(let match) = self else { return false }
         return match.nexthop?.encapsulation != nil
             || match.hasSeveralNexthops && match.nexthops.contains { $0.encapsulation != nil }
     }
 
-    /// Whether it is unknown which nexthop all packets take: ``RouteMatch/isNexthopUndecided``.
+    /// Whether it is unknown which nexthop all packets use: ``RouteMatch/isNexthopUndecided``.
     package var isNexthopUndecided: Bool {
         if case .taken(let match) = self { match.isNexthopUndecided } else { false }
     }
 
-    /// Whether nothing takes the packet.
+    /// Whether no entry matches the packet, or the packet is refused.
     package var isRejected: Bool {
         if case .rejected = self { true } else { false }
     }
 
-    /// The type and the nexthops alone, or the rejection: what the rules read.
+    /// Only the type and the nexthops, or the rejection: the part that the rules read.
     package var path: RouteAnswer {
         guard case .taken(let match) = self else { return self }
         return .taken(RouteMatch(match.type, match.nexthops))
     }
 
-    /// The answer with a change of what takes the packet.
+    /// A copy of the answer with a changed entry.
     package func with(_ change: (inout RouteMatch) -> Void) -> RouteAnswer {
         guard case .taken(var match) = self else { return self }
         change(&match)
@@ -195,37 +196,37 @@ package enum RouteAnswer: Hashable, Sendable {
     }
 }
 
-/// The entry that takes a packet, as far as a ``RouteQuery`` asks for it.
+/// The entry that matches a packet, with the parts that a ``RouteQuery`` requests.
 package struct RouteMatch: Hashable, Sendable {
     /// The type of the entry.
     package let type: RouteType
-    /// The first nexthop; `nil` where the entry names no interface.
+    /// The first nexthop; `nil` if the entry names no interface.
     ///
-    /// `Optional` is written out: an initializer would write the `nil` of the short form first and then replace it.
+    /// `Optional` is written out, because with `Nexthop?` an initializer would first write `nil` and then the value.
     package internal(set) var nexthop: Optional<Nexthop>
-    /// Whether the source address that a socket without one gets can change the answer.
+    /// Whether the source address that the kernel selects for a socket can change the answer.
     package var dependsOnSource = false
-    /// Whether it is unknown which nexthop all packets to the destination take: the kernel selects a source address by
-    /// a hash, and rules or routes that compare the source lead each to another nexthop.
+    /// Whether it is unknown which nexthop all packets to the destination use: the kernel selects a source address by
+    /// a hash, and rules or routes that match on the source select another nexthop for each.
     package var isNexthopUndecided = false
-    /// Whether a packet that is bound to the interface of one nexthop can take each: the kernel chooses among those of
-    /// an IPv6 nexthop object by its hash alone (`fib6_select_path`).
+    /// Whether packets that are bound to the interface of one nexthop can use all nexthops: the kernel chooses among
+    /// the nexthops of an IPv6 nexthop object only by its hash (`fib6_select_path`).
     package var ignoresBinding = false
-    /// How long an IPv6 route still lives, in 1/100 s; `nil` for one without a lifetime.
+    /// The remaining lifetime of an IPv6 route, in 1/100 s; `nil` for a route without a lifetime.
     package var lifetime: Int32?
-    /// The source address that the packet gets: the unspecified address if no address of the host can be, `nil` where
-    /// the query does not select a nexthop, and where it is unknown.
+    /// The source address of the packet; the unspecified address if no address of the host can be the source; `nil`
+    /// if it is unknown, or if the query does not select a nexthop.
     package var source: IPAddress?
     private var more: Box<More>?
 
-    /// What few answers have: on the heap, so that a copy of the others needs one reference count.
+    /// Properties of few answers, boxed so that a copy of other answers needs only one reference count.
     private struct More: Hashable {
         /// The other nexthops of a multipath entry.
         let others: [Nexthop]
         let entry: Route?
     }
 
-    /// Describes an entry by what the rules read of it.
+    /// Describes an entry by the properties that the rules read.
     package init(_ type: RouteType, _ nexthops: [Nexthop]) {
         self.init(type, nexthops.first)
         if nexthops.count > 1 { self.nexthops = nexthops }
@@ -259,7 +260,7 @@ package struct RouteMatch: Hashable, Sendable {
         }
     }
 
-    /// The table's entry; `nil` where the query does not want it.
+    /// The table's entry; `nil` if the query does not request it.
     package var entry: Route? {
         get { more?.value.entry }
         set { store(more?.value.others ?? [], newValue) }
@@ -271,9 +272,9 @@ package struct RouteMatch: Hashable, Sendable {
 }
 
 extension RouteAnswer {
-    /// The entry with the nexthops of both answers; a packet takes one of them.
+    /// An answer with the nexthops of both answers, of which a packet uses one.
     ///
-    /// `nil` unless both have entries of one type.
+    /// `nil` unless both answers have entries of the same type.
     package func merged(with other: RouteAnswer) -> RouteAnswer? {
         guard let type, other.type == type else { return nil }
         return with {
@@ -282,19 +283,19 @@ extension RouteAnswer {
         }
     }
 
-    /// Whether a route takes a packet that is bound to an interface: one of its nexthops uses it.
+    /// Whether a packet that is bound to an interface can use the route: one of its nexthops uses the interface.
     package func leaves(through index: UInt32) -> Bool {
         nexthops.contains { $0.interfaceIndex == index }
     }
 
-    /// The answer as a packet sees it that is bound to an interface.
+    /// The answer for a packet that is bound to an interface.
     ///
-    /// A multipath entry comes with all its nexthops, but such a packet takes none through another interface, unless
-    /// they are those of an IPv6 nexthop object. Where no nexthop uses the interface, as with a VRF, the answer stays
-    /// as it is.
+    /// The kernel answers with all nexthops of a multipath entry, but such a packet uses none through another
+    /// interface, except with an IPv6 nexthop object. If no nexthop uses the interface, as with a VRF, the answer is
+    /// unchanged.
     ///
     /// - Parameter index: The interface; 0 for none.
-    /// - Returns: The answer without the nexthops that the packet does not take.
+    /// - Returns: The answer without the nexthops that the packet does not use.
     package func bound(toInterface index: UInt32) -> RouteAnswer {
         guard index != 0, case .taken(let match) = self, match.hasSeveralNexthops, !match.ignoresBinding
         else { return self }
@@ -306,9 +307,9 @@ extension RouteAnswer {
 // MARK: - Equivalence
 
 extension RouteAnswer {
-    /// Whether two answers give a packet the same type of route through the same interfaces, or both none.
+    /// Whether two answers give a packet the same type of route through the same interfaces, or both give no route.
     ///
-    /// Which of several gateways on one link it is makes no difference to reachability.
+    /// Different gateways on the same link make no difference to reachability.
     package func isEquivalent(to other: RouteAnswer) -> Bool {
         switch (self, other) {
         case (.taken(let one), .taken(let two)) where one.isEquivalent(to: two): true
@@ -316,7 +317,7 @@ extension RouteAnswer {
         }
     }
 
-    /// Whether nothing gets out: there is no route, or none of its nexthops has a carrier.
+    /// Whether no packet can leave: there is no route, or none of its nexthops has a carrier.
     private var leadsNowhere: Bool {
         guard case .taken(let match) = self else { return true }
         switch match.type {
@@ -329,7 +330,7 @@ extension RouteAnswer {
 }
 
 extension RouteMatch {
-    /// The nexthops reduced to what decides flags: one address replaces every gateway, and all weights are equal.
+    /// The nexthops reduced to the properties that affect flags: gateways have one address, and weights are equal.
     private var exits: Set<Nexthop> {
         let exits = nexthops.map { nexthop in
             let flags = nexthop.flags.intersection([.dead, .linkDown])
@@ -356,7 +357,7 @@ extension Route {
 
 /// The reason why a packet has no route.
 ///
-/// The kernel returns an errno, the same one for a route and for a rule.
+/// The kernel returns an errno, which is the same for a route and for a rule.
 package struct RouteRejection: RawRepresentable, Hashable, Sendable {
     /// The errno.
     package let rawValue: Int32
@@ -366,24 +367,25 @@ package struct RouteRejection: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// No route, or a rule that says unreachable (ENETUNREACH).
+    /// No route, or a rule of type unreachable (ENETUNREACH).
     package static let noRoute = RouteRejection(rawValue: 101)
-    /// A route that says unreachable, or none out of the interface asked for (EHOSTUNREACH).
+    /// A route of type unreachable, or no route through the requested interface (EHOSTUNREACH).
     package static let unreachable = RouteRejection(rawValue: 113)
-    /// A route or a rule that says prohibited (EACCES).
+    /// A route or a rule of type prohibit (EACCES).
     package static let prohibited = RouteRejection(rawValue: 13)
-    /// A route or a rule that drops silently (EINVAL).
+    /// A route or a rule of type blackhole (EINVAL).
     package static let blackhole = RouteRejection(rawValue: 22)
     /// No IPv6 address of this host can be the source (EADDRNOTAVAIL).
     package static let noSourceAddress = RouteRejection(rawValue: 99)
-    /// The kernel has no such address family (EAFNOSUPPORT).
+    /// The kernel does not support the address family (EAFNOSUPPORT).
     package static let noFamily = RouteRejection(rawValue: 97)
-    /// The reverse path filter drops a packet that arrives (EXDEV); the kernel says EINVAL since a version between
-    /// 6.13 and 6.18.
+    /// The reverse path filter drops an arriving packet (EXDEV).
+    ///
+    /// Since a version between 6.13 and 6.18, the kernel returns EINVAL.
     package static let reversePathFilter = RouteRejection(rawValue: 18)
 }
 
-/// How the kernel chooses one nexthop of several: the sysctl `fib_multipath_hash_policy` of a family.
+/// How the kernel chooses one of several nexthops: the sysctl `fib_multipath_hash_policy` of a family.
 package struct MultipathHashPolicy: RawRepresentable, Hashable, Sendable {
     /// The value of the sysctl.
     package let rawValue: Int
@@ -396,13 +398,13 @@ package struct MultipathHashPolicy: RawRepresentable, Hashable, Sendable {
     /// By a hash of the addresses, and in IPv6 of the protocol: the default.
     package static let addresses = MultipathHashPolicy(rawValue: 0)
 
-    /// Whether all packets that a query describes take the same nexthop: that of the kernel's answer.
+    /// Whether all packets that a query describes use the same nexthop: the nexthop in the kernel's answer.
     package func choosesOneNexthop(for query: RouteQuery) -> Bool {
         self == .addresses || (query.sourcePort != nil && query.destinationPort != nil)
     }
 }
 
-/// What connect(2) gives a UDP socket that a ``RouteQuery`` describes.
+/// The result of connect(2) for a UDP socket that a ``RouteQuery`` describes.
 package enum ConnectOutcome: Hashable, Sendable {
     /// The kernel has a route, and packets have this source address.
     case connects(from: IPAddress)
@@ -410,17 +412,19 @@ package enum ConnectOutcome: Hashable, Sendable {
     case refused(RouteRejection)
 }
 
-/// The answer to one query, or why it has none.
+/// The answer to one query, or its error.
 package typealias RoutingResult = Result<RouteAnswer, ReachabilityError>
 
-/// A query, and the answer to it.
+/// A query and its answer.
 package struct RouteLookup: Sendable {
     /// The query.
     package let query: RouteQuery
-    /// The answer; meaningless until the source has set it.
+    /// The answer.
+    ///
+    /// It is meaningless until the source has set it.
     package var result: RoutingResult = .success(.rejected(.noRoute))
 
-    /// Describes a query that has no answer yet.
+    /// Describes a query without an answer.
     package init(_ query: RouteQuery) {
         self.query = query
     }
@@ -429,23 +433,26 @@ package struct RouteLookup: Sendable {
 // MARK: - The route of a packet
 
 extension RouteAnswer {
-    /// The route that a packet takes, from the table's entry and from the kernel's answer about the packet itself.
+    /// The route of a packet, from the table's entry and from the kernel's answer about the packet itself.
     ///
-    /// The two differ. The kernel ignores a gateway that is its own address, and an exception of the route, such as a
-    /// redirect, has another gateway. The entry alone shows the other nexthops of a multipath route, and their state.
+    /// The two answers differ. For the packet, the kernel ignores a gateway that is its own address, and an exception
+    /// of the route, such as a redirect, has another gateway. Only the entry shows the other nexthops of a multipath
+    /// route, and their state.
     ///
     /// - Parameters:
     ///   - packet: The answer to ``RouteQuery/forPacket``.
     ///   - query: The packet.
-    ///   - takesOne: Whether all packets take the nexthop that the kernel chose by a hash; else each nexthop counts.
-    /// - Returns: The entry as the packet sees it, or why nothing takes the packet.
+    ///   - takesOne: Whether all packets use the nexthop that the kernel chose by a hash; otherwise each nexthop
+    ///     counts.
+    /// - Returns: The entry as it applies to the packet, or the rejection.
     package func taken(by packet: RouteAnswer, of query: RouteQuery, takesOne: Bool) -> RouteAnswer {
         guard !packet.isRejected else {
-            // A strict entry has no answer about the packet. Else the tables changed in between, and this one is newer.
+            // A strict entry has no answer about the packet. Otherwise the tables changed in between, and this answer
+            // is newer.
             return isRejected || query.isStrict ? self : packet
         }
         guard case .taken(var match) = self else { return isMissing(for: query) ? packet : self }
-        // No copy of the packet's match is made: it is large.
+        // The packet's match is not copied, because it is large.
         match.source = packet.source
         match.lifetime.shorten(to: packet.lifetime)
         if match.type != .local, match.type != .anycast {
@@ -456,10 +463,12 @@ extension RouteAnswer {
 }
 
 extension RouteMatch {
-    /// Takes the gateways that the kernel chose; the entry keeps its own.
+    /// Replaces the gateways by those that the kernel chose.
+    ///
+    /// The entry keeps its own.
     fileprivate mutating func take(_ choice: RouteAnswer, to destination: IPAddress, takesOne: Bool) {
         guard hasSeveralNexthops || choice.hasSeveralNexthops else {
-            // Nearly all routes have one nexthop, and lists are on the heap.
+            // Nearly all routes have one nexthop. This case needs no array on the heap.
             if let chosen = choice.nexthop, chosen.interfaceIndex == nexthop?.interfaceIndex {
                 nexthop?.take(chosen.gateway, to: destination)
             }
@@ -472,24 +481,24 @@ extension RouteMatch {
 }
 
 extension Nexthop {
-    /// Takes the gateway of a packet.
+    /// Replaces the gateway by that of a packet.
     ///
-    /// After a redirect to the destination itself, an IPv4 exception has the destination for a gateway: it is on the
-    /// link.
+    /// After a redirect to the destination itself, an IPv4 exception has the destination as its gateway: the
+    /// destination is on the link.
     fileprivate mutating func take(_ chosen: IPAddress?, to destination: IPAddress) {
         gateway = chosen == destination && gateway != destination ? nil : chosen
     }
 }
 
 extension [Nexthop] {
-    /// The nexthops of an entry with those that the kernel chose in the places of their own.
+    /// The nexthops of an entry, in which the nexthops that the kernel chose replace the entry's own.
     ///
-    /// Strict lookups have no answer about the packet: a choice through an interface that the entry does not use is
-    /// that of another packet.
+    /// Strict lookups have no answer about the packet: a choice through an interface that the entry does not use
+    /// belongs to another packet.
     fileprivate func taken(by choices: [Nexthop], to destination: IPAddress, takesOne: Bool) -> [Nexthop] {
         var nexthops = self
         let paths = Set(choices.map(\.path))
-        // The index of the first nexthop with each chosen path, and else of the first other one of each interface.
+        // The index of the first nexthop with each chosen path, or else of the first other nexthop of each interface.
         var same: [Nexthop.Path: Int] = [:]
         var others: [UInt32: Int] = [:]
         for place in indices.reversed() {
@@ -508,8 +517,9 @@ extension [Nexthop] {
 }
 
 extension RouteAnswer {
-    /// Whether no entry matches a packet whose device the kernel picks by itself: one to an IPv4 group or the limited
-    /// broadcast address, of a socket that is bound to an interface or an address (`ip_route_output_key_hash_rcu`).
+    /// Whether a packet without a matching entry gets an interface from the kernel itself: a packet to an IPv4
+    /// multicast or limited broadcast address, from a socket that is bound to an interface or an address
+    /// (`ip_route_output_key_hash_rcu`).
     private func isMissing(for query: RouteQuery) -> Bool {
         guard query.destination.isIPv4Group, query.outputInterface != 0 || query.source != nil else {
             return false
@@ -519,7 +529,9 @@ extension RouteAnswer {
 }
 
 extension Int32? {
-    /// Takes another lifetime if it is shorter; `nil` stands for none.
+    /// Replaces the lifetime by another one if that is shorter.
+    ///
+    /// `nil` means no lifetime.
     package mutating func shorten(to other: Int32?) {
         if let other { self = min(self ?? other, other) }
     }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where facts come from: the live kernel, a recording or a simulated network.
+/// A source of facts: the live kernel, a recording or a simulated network.
 ///
-/// `Known` asks through this protocol for what an evaluation lacks. Evaluations cannot ask, and cannot distinguish the
-/// sources.
+/// `Known` uses this protocol to query the facts that an evaluation needs. Evaluations themselves send no queries,
+/// and cannot distinguish the sources.
 package protocol RoutingSource: Sendable {
     /// Answers queries about the routes of packets.
     ///
     /// - Parameters:
     ///   - lookups: The queries, whose results this sets.
-    ///   - first: The index of the first one to answer; those before it keep their results.
-    /// - Returns: The facts about interfaces that the source has at hand, as current as the answers. Facts that are
-    ///   asked for later can be newer: a cable can be unplugged in between, which changes the route too.
-    /// - Throws: An error when no query can be answered.
+    ///   - first: The index of the first query to answer. Earlier lookups keep their results.
+    /// - Returns: The facts about interfaces that the source already has, as current as the answers. Facts that are
+    ///   queried later can be newer: a cable can be unplugged in between, which also changes the route.
+    /// - Throws: An error if no query can be answered.
     func answer(
         _ lookups: inout [RouteLookup],
         from first: Int
@@ -32,12 +32,12 @@ package enum HostQuery<Answer> {
     /// The facts about an interface; `nil` when no interface has that index.
     case interface(UInt32, QueryDetail, (InterfaceFacts?) -> Answer)
 
-    // MARK: What paths need
+    // MARK: For paths
 
     /// Every interface, in no particular order.
     case links(([Link]) -> Answer)
 
-    // MARK: What the carriers of tunnels need
+    // MARK: For the carriers of tunnels
 
     /// The policy rules of both families, in the kernel's order.
     case rules(([Rule]) -> Answer)
@@ -57,12 +57,12 @@ package enum HostQuery<Answer> {
     /// not known.
     case connectedPeers(([IPAddress]) -> Answer)
 
-    // MARK: What routes with several nexthops need
+    // MARK: For routes with several nexthops
 
     /// How the kernel chooses one of several nexthops; `nil` where that is not known.
     case multipathHashPolicy(IPAddress.Family, (MultipathHashPolicy?) -> Answer)
 
-    // MARK: What the reason of a refusal needs
+    // MARK: For the reason of a refusal
 
     /// The routes of types that send nothing, and those of type throw, whose prefix has an address; empty where they
     /// are not known.
@@ -71,7 +71,7 @@ package enum HostQuery<Answer> {
     /// The user of a route query without one; `nil` where it is not known.
     case askingUser((UInt32?) -> Answer)
 
-    // MARK: What sockets with an address or an interface need
+    // MARK: For sockets with an address or an interface
 
     /// The source addresses that a socket without one can get.
     ///
@@ -84,7 +84,7 @@ package enum HostQuery<Answer> {
     /// The index of the interface with a name or an alternative name; `nil` when there is none.
     case interfaceIndex(name: String, (UInt32?) -> Answer)
 
-    // MARK: What packets that arrive need
+    // MARK: For packets that arrive
 
     /// The settings that decide about packets that arrive on an interface; `nil` when no interface has that index.
     case inputSettings(interface: UInt32, (InputSettings?) -> Answer)
@@ -92,19 +92,19 @@ package enum HostQuery<Answer> {
     /// The IPv4 routes of a table whose prefix covers an address, in no promised order; empty where they are not known.
     case routes(TableQuery, ([Route]) -> Answer)
 
-    // MARK: What reports add
+    // MARK: For reports
 
     /// What connect(2) gives a socket of the running kernel; `nil` where no socket can show it.
     ///
     /// No flags depend on it, but whether a socket can have a source address that is none of the host's.
     case connect(RouteQuery, (ConnectOutcome?) -> Answer)
 
-    // MARK: What evidence needs
+    // MARK: For evidence
 
     /// What shows whether anything has answered; `nil` where it is not known.
     case answerRecord((AnswerRecord?) -> Answer)
 
-    // MARK: What identifies a network
+    // MARK: For the identity of a network
 
     /// The hardware addresses of neighbours; `nil` where none are known.
     case hardwareAddresses(([Neighbour.Key: [UInt8]]?) -> Answer)

@@ -102,8 +102,8 @@ extension Rule {
 
     /// Compares the mark, the type of service, the protocol and the ports of a packet.
     ///
-    /// Without a protocol the packet is a UDP packet. An unspecified port is 0, which no rule matches. No packet
-    /// that this host sends has a tunnel key.
+    /// Without a protocol, the packet is a UDP packet. An unspecified port is 0, which no rule matches. A packet from
+    /// this host never has a tunnel key.
     package func matchesFlow(of query: RouteQuery) -> Bool {
         if let mark, !mark.matches(query.mark) { return false }
         if tos != 0, tos != query.comparedTypeOfService { return false }
@@ -200,7 +200,7 @@ extension RouteQuery {
 
     /// The bits of the type of service that rules and IPv4 routes compare.
     ///
-    /// IPv4 ignores the upper three bits (IPTOS_RT_MASK), both families ignore the two of ECN.
+    /// IPv4 ignores the upper three bits (IPTOS_RT_MASK). Both families ignore the two ECN bits.
     package var comparedTypeOfService: UInt8 {
         typeOfService & (destination.family == .v4 ? 0x1c : 0xfc)
     }

@@ -4,7 +4,7 @@
 ///
 /// The kernel's counterpart is RTM_NEWNEIGH.
 package struct Neighbour: Hashable, Sendable {
-    /// Its identity.
+    /// The identity of a neighbour.
     package struct Key: Hashable, Sendable {
         /// The interface's index.
         package var interfaceIndex: UInt32
@@ -18,7 +18,7 @@ package struct Neighbour: Hashable, Sendable {
         }
     }
 
-    /// Its identity.
+    /// The identity of the neighbour.
     package var key: Key
     /// Whether it answers.
     package var state: NeighbourState
@@ -40,21 +40,21 @@ package struct NeighbourState: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Being asked for the first time.
+    /// The first request is under way.
     package static let incomplete = NeighbourState(rawValue: 0x01)
-    /// Answered lately.
+    /// The neighbour answered lately.
     package static let reachable = NeighbourState(rawValue: 0x02)
-    /// Answered some time ago.
+    /// The neighbour answered some time ago.
     package static let stale = NeighbourState(rawValue: 0x04)
-    /// Stale and used: will be asked soon.
+    /// Stale and in use: a request follows soon.
     package static let delay = NeighbourState(rawValue: 0x08)
-    /// Being asked again.
+    /// A repeated request is under way.
     package static let probe = NeighbourState(rawValue: 0x10)
-    /// Did not answer.
+    /// The neighbour did not answer.
     package static let failed = NeighbourState(rawValue: 0x20)
     /// Needs no resolution.
     package static let noARP = NeighbourState(rawValue: 0x40)
-    /// Set by hand.
+    /// Configured by an administrator.
     package static let permanent = NeighbourState(rawValue: 0x80)
 
     /// Its link-layer address is known (NUD_VALID).

@@ -14,9 +14,9 @@ package struct Route: Hashable, Sendable {
     package var type: RouteType
     /// The number of the routing table.
     package var table: UInt32
-    /// How far away the destination is.
+    /// The distance of the destination.
     package var scope: RouteScope
-    /// Who made the route: one of the RTPROT numbers.
+    /// The origin of the route: one of the RTPROT numbers.
     package var origin: UInt8
     /// The type of service of the packets; 0 for any.
     package var tos: UInt8
@@ -24,19 +24,21 @@ package struct Route: Hashable, Sendable {
     package var priority: UInt32
     /// A router's announced preference, for IPv6.
     package var preference: RouterPreference
-    /// Its nexthops: none for a rejecting route, several for a multipath route.
+    /// The nexthops: none for a route that refuses packets, several for a multipath route.
     package var nexthops: [Nexthop]
-    /// The nexthop object behind it, 0 for none.
+    /// The number of the nexthop object that the route refers to, 0 for none.
     package var nexthopID: UInt32
-    /// The source address that packets get unless they have one.
+    /// The source address for packets that have none.
     package var preferredSource: IPAddress?
-    /// The lifetime from the time the route was read, in the kernel's ticks (1/100 s); negative for an expired route,
-    /// `nil` for one without a lifetime.
+    /// The lifetime from the time at which the route was read, in the kernel's ticks (1/100 s); negative for an
+    /// expired route, `nil` for a route without a lifetime.
     package var expires: Int32?
     /// All flag bits of the message: RTM_F bits, and RTNH_F bits of the single nexthop in the low byte.
     package var flags: UInt32
 
-    /// Describes a route; what is left out is as in a plain unicast route of the main table.
+    /// Describes a route.
+    ///
+    /// Omitted properties are those of a unicast route of the main table.
     package init(
         destination: IPPrefix,
         source: IPPrefix? = nil,
@@ -71,15 +73,15 @@ package struct Route: Hashable, Sendable {
 }
 
 extension Route {
-    /// Whether its nexthops are those of an IPv6 nexthop object: see ``RouteMatch/ignoresBinding``.
+    /// Whether the nexthops belong to an IPv6 nexthop object: see ``RouteMatch/ignoresBinding``.
     package var ignoresBinding: Bool { Self.ignoresBinding(nexthopID, destination.address.family) }
 
-    /// The same for a route of a family with the number of its nexthop object, 0 for none.
+    /// Whether a route with a nexthop object's number, 0 for none, ignores the binding of packets.
     package static func ignoresBinding(_ nexthopID: UInt32, _ family: IPAddress.Family) -> Bool {
         nexthopID != 0 && family == .v6
     }
 
-    /// Whether it is an exception that the kernel keeps for one destination.
+    /// Whether the route is an exception that the kernel caches for one destination.
     package var isCloned: Bool { flags & Self.clonedFlag != 0 }
 
     /// The bit of ``flags`` for an exception (`RTM_F_CLONED`).
@@ -87,25 +89,25 @@ extension Route {
 
     /// The number of the main table (`RT_TABLE_MAIN`).
     package static let mainTable: UInt32 = 254
-    /// The number of the table of own and broadcast addresses (`RT_TABLE_LOCAL`).
+    /// The number of the table of local and broadcast addresses (`RT_TABLE_LOCAL`).
     package static let localTable: UInt32 = 255
-    /// The number of the table behind the last IPv4 rule (`RT_TABLE_DEFAULT`).
+    /// The number of the table that the last IPv4 rule uses (`RT_TABLE_DEFAULT`).
     package static let defaultTable: UInt32 = 253
     /// The tables that every host has, by the names of ip-route(8).
     package static let namedTables = ["main": mainTable, "local": localTable, "default": defaultTable]
 
-    /// The name that ip-route(8) gives to a table that every host has; the number of any other.
+    /// The ip-route(8) name of a table that every host has; the number of any other table.
     package static func tableName(_ table: UInt32) -> String {
         namedTables.first { $0.value == table }?.key ?? "\(table)"
     }
 
-    /// The origin of the routes of ICMP redirects (`RTPROT_REDIRECT`).
+    /// The origin of routes from ICMP redirects (`RTPROT_REDIRECT`).
     package static let redirectOrigin: UInt8 = 1
-    /// The origin of the routes that the kernel makes of addresses (`RTPROT_KERNEL`).
+    /// The origin of routes that the kernel creates for addresses (`RTPROT_KERNEL`).
     package static let kernelOrigin: UInt8 = 2
-    /// The origin that ip(8) gives to a route unless it names another one (`RTPROT_BOOT`).
+    /// The default origin of routes from ip(8) (`RTPROT_BOOT`).
     package static let bootOrigin: UInt8 = 3
-    /// The origin of the routes of router advertisements (`RTPROT_RA`).
+    /// The origin of routes from router advertisements (`RTPROT_RA`).
     package static let advertisedOrigin: UInt8 = 9
 
     /// The words of ip(8) for the origins.
@@ -115,15 +117,16 @@ extension Route {
         "bgp": 186, "isis": 187, "ospf": 188, "rip": 189, "eigrp": 192,
     ]
 
-    /// The word for who made the route, or the number where there is none.
+    /// The word for the origin of the route, or its number if there is no word.
     package var originWord: String {
         Self.origins.first { $0.value == origin }?.key ?? "\(origin)"
     }
 
-    /// Whether router advertisements can prolong the lifetime, which no notification shows (RTPROT_KERNEL, RTPROT_RA).
+    /// Whether router advertisements can prolong the lifetime, which the kernel does not notify of (RTPROT_KERNEL,
+    /// RTPROT_RA).
     package var mayBeProlonged: Bool { Self.mayBeProlonged(origin: origin) }
 
-    /// Whether routes of an origin can be a router's.
+    /// Whether routes of an origin can come from router advertisements.
     package static func mayBeProlonged(origin: UInt8) -> Bool {
         origin == kernelOrigin || origin == advertisedOrigin
     }
@@ -145,15 +148,15 @@ extension Route {
 ///
 /// The kernel's counterpart is RTA_PREF.
 package enum RouterPreference: UInt8, Hashable, Sendable {
-    /// As good as any.
+    /// The default.
     case medium = 0
-    /// Before others.
+    /// Preferred over others.
     case high = 1
-    /// After others.
+    /// Used after others.
     case low = 3
 }
 
-/// What the kernel does with packets that take a route.
+/// What the kernel does with packets that match a route.
 ///
 /// The kernel's counterpart is `rtm_type`, with the RTN numbers of `linux/rtnetlink.h`.
 @usableFromInline
@@ -167,34 +170,34 @@ package struct RouteType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Compares in line: the rules compare the type of each answer with several.
+    /// Inlined, because the rules compare the type of each answer with several types.
     @inlinable
     package static func == (one: RouteType, other: RouteType) -> Bool {
         one.rawValue == other.rawValue
     }
 
-    /// To one host, on the link or through a gateway.
+    /// The packet goes to one host, on the link or through a gateway.
     package static let unicast = RouteType(rawValue: 1)
-    /// To this host.
+    /// The packet is for this host.
     package static let local = RouteType(rawValue: 2)
-    /// To every host of a link, as a link-layer broadcast.
+    /// The packet goes to every host of a link, as a link-layer broadcast.
     package static let broadcast = RouteType(rawValue: 3)
-    /// To this host, as one of several that share the address.
+    /// The packet is for this host, which shares the address with other hosts.
     package static let anycast = RouteType(rawValue: 4)
-    /// To the members of a group.
+    /// The packet goes to the members of a multicast group.
     package static let multicast = RouteType(rawValue: 5)
-    /// Dropped in silence.
+    /// The packet is dropped silently.
     package static let blackhole = RouteType(rawValue: 6)
-    /// Refused as unreachable.
+    /// The packet is refused as unreachable.
     package static let unreachable = RouteType(rawValue: 7)
-    /// Refused by the administrator.
+    /// The packet is refused as prohibited.
     package static let prohibit = RouteType(rawValue: 8)
-    /// Not in this table: the lookup continues with the next rule.
+    /// The lookup continues with the next rule.
     package static let `throw` = RouteType(rawValue: 9)
 }
 
 extension Route {
-    /// Whether it is a unicast route to one host that a program added.
+    /// Whether this is a unicast host route that a program added.
     package var isHostRoute: Bool {
         type == .unicast && !isCloned && origin != Self.kernelOrigin
             && destination.length == destination.address.family.bitWidth
@@ -202,10 +205,10 @@ extension Route {
 }
 
 extension RouteType {
-    /// The types of routes that send nothing.
+    /// The types of routes that send no packets.
     package static let refusing: [RouteType] = [.blackhole, .unreachable, .prohibit, .throw]
 
-    /// Whether routes of the type reject packets or go on, and have no nexthop.
+    /// Whether routes of the type refuse packets or continue the lookup, so that they have no nexthop.
     package var isRejecting: Bool { Self.refusing.contains(self) }
 }
 
@@ -221,7 +224,7 @@ extension RouteType: CustomStringConvertible {
     }
 }
 
-/// How far away a destination is, or how far an address is valid.
+/// The distance of a destination, or the range in which an address is valid.
 ///
 /// The kernel's counterpart is `rtm_scope`, with the RT_SCOPE numbers of `linux/rtnetlink.h`: the larger the
 /// number, the nearer.
@@ -242,15 +245,15 @@ package struct RouteScope: RawRepresentable, Hashable, Sendable {
     package static let host = RouteScope(rawValue: 254)
 }
 
-/// The next step of a route: out of an interface, to a gateway or straight to the destination.
+/// The next step of a packet: an interface, and a gateway unless the destination is on the link.
 ///
 /// The kernel's counterpart is RTA_OIF with RTA_GATEWAY or RTA_VIA, or one entry of RTA_MULTIPATH.
 package struct Nexthop: Hashable, Sendable {
     /// The gateway, or `nil` when the destination is on the link.
     ///
-    /// It can be an IPv6 address below an IPv4 route (RFC 5549).
+    /// It can be an IPv6 address in an IPv4 route (RFC 5549).
     package var gateway: IPAddress?
-    /// The outgoing interface's index; 0 where the kernel named none.
+    /// The outgoing interface's index; 0 if the kernel names none.
     package var interfaceIndex: UInt32
     /// The share of the traffic among several nexthops, from 1.
     package var weight: UInt16
@@ -258,12 +261,12 @@ package struct Nexthop: Hashable, Sendable {
     package var flags: NexthopFlags
     /// Whether an IPv4 gateway was an address of the interface when the nexthop was added.
     ///
-    /// No message of the kernel has it: a snapshot notes it before the addresses change.
+    /// No kernel message contains it. A snapshot stores it before the addresses change.
     package var gatewayScope = GatewayScope.unnoted
-    /// What is put around the packets; `nil` for nothing.
+    /// The encapsulation of the packets; `nil` for none.
     ///
-    /// It is on the heap, because few nexthops have it. `Optional` is written out: an initializer would write the `nil`
-    /// of the short form first and then replace it.
+    /// Boxed, because few nexthops have one. `Optional` is written out, because with `Box<Encapsulation>?` an
+    /// initializer would first write `nil` and then the value.
     package private(set) var encapsulation: Optional<Box<Encapsulation>>
 
     /// Describes a nexthop.
@@ -281,12 +284,12 @@ package struct Nexthop: Hashable, Sendable {
         self.encapsulation = encapsulation.map(Box.init)
     }
 
-    /// Whether its interface has no carrier, or the kernel passes it over.
+    /// Whether the interface has no carrier, or the kernel does not use the nexthop.
     package var isDown: Bool { !flags.isDisjoint(with: [.dead, .linkDown]) }
 
-    /// What decides the path of a packet, whatever the state and the share of the nexthop.
+    /// The properties that decide the path of a packet, without the state and the weight of the nexthop.
     ///
-    /// The kernel's counterpart is what `rt6_duplicate_nexthop` compares.
+    /// The kernel's counterpart is the comparison in `rt6_duplicate_nexthop`.
     package struct Path: Hashable, Sendable {
         fileprivate let interfaceIndex: UInt32
         fileprivate let gateway: IPAddress?
@@ -298,7 +301,7 @@ package struct Nexthop: Hashable, Sendable {
         Path(interfaceIndex: interfaceIndex, gateway: gateway, encapsulation: encapsulation)
     }
 
-    /// Whether packets take the same path with another nexthop.
+    /// Whether another nexthop has the same path.
     package func isDuplicate(of other: Nexthop) -> Bool {
         path == other.path
     }
@@ -306,11 +309,11 @@ package struct Nexthop: Hashable, Sendable {
 
 /// Whether an IPv4 gateway was an address of its interface when its nexthop was added: `fib_nh_scope`.
 package enum GatewayScope: UInt8, Sendable {
-    /// It was if it is now: the addresses have not changed in that since.
+    /// Not stored: the present addresses decide, because they have not changed in this respect.
     case unnoted
-    /// It was an address of the interface (`RT_SCOPE_HOST`). The kernel ignores it.
+    /// The gateway was an address of the interface (`RT_SCOPE_HOST`). The kernel ignores it.
     case host
-    /// It was not (`RT_SCOPE_LINK`).
+    /// The gateway was not an address of the interface (`RT_SCOPE_LINK`).
     case link
 }
 
@@ -326,27 +329,27 @@ package struct NexthopFlags: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The kernel passes over it.
+    /// The kernel does not use the nexthop.
     package static let dead = NexthopFlags(rawValue: 0x01)
-    /// The gateway counts as on the link, regardless of the addresses.
+    /// The gateway is treated as on the link, regardless of the interface's addresses.
     package static let onLink = NexthopFlags(rawValue: 0x04)
     /// The interface has no carrier.
     ///
-    /// The kernel still uses it unless configured to ignore such routes.
+    /// The kernel still uses the nexthop unless it is configured to ignore such routes.
     package static let linkDown = NexthopFlags(rawValue: 0x10)
-    /// The neighbour below did not answer.
+    /// The neighbour did not answer.
     package static let unresolved = NexthopFlags(rawValue: 0x20)
 }
 
 extension [Nexthop] {
-    /// The nexthops that packets can take: those that are not dead, or all where all are.
+    /// The nexthops that packets can use: those that are not dead, or all if all are dead.
     package var possible: Self {
         let possible = filter { !$0.flags.contains(.dead) }
         return possible.isEmpty ? self : possible
     }
 }
 
-/// What a route puts around its packets: a lightweight tunnel.
+/// The encapsulation of a route's packets: a lightweight tunnel.
 ///
 /// The kernel's counterpart is RTA_ENCAP_TYPE with RTA_ENCAP.
 package struct Encapsulation: Hashable, Sendable {
@@ -360,19 +363,21 @@ package struct Encapsulation: Hashable, Sendable {
             self.rawValue = rawValue
         }
 
-        /// Labels in front of the packet, which leaves to the gateway of the route.
+        /// Labels in front of the packet, which is sent to the gateway of the route.
         package static let mpls = Kind(rawValue: 1)
-        /// An IPv4 packet, which the interface of the route sends: a tunnel with `external`.
+        /// An outer IPv4 packet, which the interface of the route sends: a tunnel with `external`.
         package static let ip = Kind(rawValue: 2)
-        /// An IPv6 packet, which the interface of the route sends.
+        /// An outer IPv6 packet, which the interface of the route sends.
         package static let ip6 = Kind(rawValue: 4)
-        /// An IPv6 packet with a routing header, which is routed again, whatever the interface of the route.
+        /// An outer IPv6 packet with a routing header.
+        ///
+        /// It is routed again and does not depend on the route's interface.
         package static let seg6 = Kind(rawValue: 5)
     }
 
     /// The kind.
     package var kind: Kind
-    /// The destination of the outer packet; `nil` where there is none, or the attribute does not hold it.
+    /// The destination of the outer packet; `nil` if there is none, or if the attribute does not contain it.
     package var destination: IPAddress?
 
     /// Describes an encapsulation.
@@ -380,7 +385,7 @@ package struct Encapsulation: Hashable, Sendable {
         (self.kind, self.destination) = (kind, destination)
     }
 
-    /// Whether the answer of the kernel and the destination of the outer packet show where packets go.
+    /// Whether the kernel's answer and the destination of the outer packet show the path of the packets.
     package var isShown: Bool {
         kind == .mpls || ([.ip, .ip6, .seg6].contains(kind) && destination != nil)
     }
@@ -398,7 +403,7 @@ extension Encapsulation: CustomStringConvertible {
 
 // MARK: - Nexthop objects
 
-/// A nexthop that routes share by its number, alone or as a group of others.
+/// A nexthop that several routes share by its number: a single nexthop or a group of nexthop objects.
 ///
 /// The kernel's counterpart is RTM_NEWNEXTHOP (Linux 5.3 and later).
 package struct NexthopObject: Hashable, Sendable {
@@ -416,21 +421,21 @@ package struct NexthopObject: Hashable, Sendable {
         }
     }
 
-    /// What a nexthop does with packets.
+    /// The kind of a nexthop object.
     package enum Kind: Hashable, Sendable {
-        /// Sends them one way.
+        /// Packets use one nexthop.
         case single(Nexthop)
-        /// Spreads them over other nexthops.
+        /// Packets are spread over other nexthop objects.
         case group([Member])
-        /// Drops them.
+        /// Packets are dropped.
         case blackhole
-        /// Belongs to a bridge's forwarding table and to no route.
+        /// The object belongs to a bridge's forwarding table, and not to routes.
         case forwarding
     }
 
     /// The number, from 1.
     package var id: UInt32
-    /// What it does.
+    /// The kind.
     package var kind: Kind
 
     /// Describes a nexthop.
@@ -440,11 +445,11 @@ package struct NexthopObject: Hashable, Sendable {
     }
 
     /// The nexthops of routes with this object: its own, or those of its group's members with their weights; none for
-    /// a blackhole, also as a member.
+    /// a blackhole, even as a member.
     ///
-    /// - Parameter object: The object with a number.
-    /// - Returns: The nexthops; `nil` where a member is not known, and for an object that no route can have.
-    /// - Throws: What the closure throws.
+    /// - Parameter object: Returns the object with a number.
+    /// - Returns: The nexthops; `nil` if a member is not known, and for an object that routes cannot use.
+    /// - Throws: The error of the closure.
     package func nexthops<Failure>(
         _ object: (UInt32) throws(Failure) -> NexthopObject?
     ) throws(Failure) -> [Nexthop]? {

@@ -2,25 +2,25 @@
 
 /// A policy rule: sends matching packets to a routing table, or refuses them.
 ///
-/// Rules are looked at in order of ``priority``, then of insertion. A selector that is `nil` takes any packet.
+/// Rules are evaluated in order of ``priority``, then of insertion. A selector that is `nil` matches any packet.
 ///
 /// The kernel's counterpart is RTM_NEWRULE.
 package struct Rule: Hashable, Sendable {
     /// What happens to a packet that a rule selects.
     package enum Action: Hashable, Sendable {
-        /// Look it up in this table; go on with the next rule when it is not there.
+        /// Look the packet up in this table. Continue with the next rule if no route matches.
         case lookup(table: UInt32)
-        /// Go on with the first rule of this priority; such a rule must exist, else this one is passed over.
+        /// Continue with the first rule of this priority. If there is no such rule, this one is skipped.
         case goto(priority: UInt32)
-        /// Go on with the next rule.
+        /// Continue with the next rule.
         case nop
-        /// Drop in silence (EINVAL).
+        /// Drop the packet silently (EINVAL).
         case blackhole
-        /// Refuse as unreachable (ENETUNREACH).
+        /// Refuse the packet as unreachable (ENETUNREACH).
         case unreachable
-        /// Refuse by the administrator (EACCES).
+        /// Refuse the packet as prohibited (EACCES).
         case prohibit
-        /// Something this version does not know: the kernel's FR_ACT number.
+        /// An action that this version does not support: the kernel's FR_ACT number.
         case other(UInt8)
     }
 
@@ -28,47 +28,51 @@ package struct Rule: Hashable, Sendable {
     package var family: IPAddress.Family
     /// The order: smaller first.
     package var priority: UInt32
-    /// What happens.
+    /// The action for matching packets.
     package var action: Action
-    /// Whether the rule takes the packets that its selectors do *not* take.
+    /// Whether the rule matches the packets that its selectors do *not* match.
     package var isInverted = false
-    /// The sources it takes.
+    /// The sources that the rule matches.
     package var source: IPPrefix?
-    /// The destinations it takes.
+    /// The destinations that the rule matches.
     package var destination: IPPrefix?
-    /// The type of service it takes; 0 for any.
+    /// The type of service that the rule matches; 0 for any.
     package var tos: UInt8 = 0
-    /// The DSCP that it takes, in the masked bits.
+    /// The DSCP that the rule matches, in the masked bits.
     package var dscp: Masked<UInt8>?
-    /// The firewall mark that it takes, in the masked bits.
+    /// The mark that the rule matches, in the masked bits.
     package var mark: Masked<UInt32>?
-    /// The name of the incoming interface; `lo` takes packets that this host sends.
+    /// The name of the incoming interface.
+    ///
+    /// `lo` matches packets from this host.
     package var inputInterface: String?
-    /// The name of the outgoing interface, for packets that are bound to one.
+    /// The name of the outgoing interface, for packets that are bound to an interface.
     package var outputInterface: String?
-    /// The users it takes.
+    /// The users that the rule matches.
     package var users: ClosedRange<UInt32>?
-    /// The transport protocol it takes.
+    /// The transport protocol that the rule matches.
     package var ipProtocol: UInt8?
-    /// The source ports it takes.
+    /// The source ports that the rule matches.
     package var sourcePorts: ClosedRange<UInt16>?
-    /// The destination ports it takes.
+    /// The destination ports that the rule matches.
     package var destinationPorts: ClosedRange<UInt16>?
-    /// The tunnel key it takes.
+    /// The tunnel key that the rule matches.
     package var tunnelID: UInt64?
-    /// Whether it sends packets of an interface of a VRF to that VRF's table.
+    /// Whether the rule looks up packets of a VRF's interfaces in the table of that VRF.
     package var isL3MDev = false
-    /// A hit whose prefix is at most this long is passed over.
+    /// A route whose prefix is at most this long is skipped.
     package var suppressedPrefixLength: UInt32?
-    /// A hit that leaves through an interface of this group is passed over.
+    /// A route through an interface of this group is skipped.
     package var suppressedGroup: UInt32?
-    /// Whether it takes IPv6 packets without a source too, and then looks whether the source that its route gives
-    /// them is one that it takes (FIB_RULE_FIND_SADDR).
+    /// Whether the rule also matches IPv6 packets without a source, and then checks whether it matches the source
+    /// that the route selects for them (FIB_RULE_FIND_SADDR).
     package var findsSource = false
-    /// Whether the kernel sent a selector that this version does not know.
+    /// Whether the kernel sent a selector that this version does not support.
     package var hasUnknownSelector = false
 
-    /// Describes a rule that takes every packet of a family; set the selectors afterwards.
+    /// Describes a rule that matches every packet of a family.
+    ///
+    /// Set the selectors afterwards.
     package init(family: IPAddress.Family, priority: UInt32, action: Action) {
         self.family = family
         self.priority = priority
@@ -85,11 +89,11 @@ package struct Rule: Hashable, Sendable {
     ]
 }
 
-/// A value of which only some bits count.
+/// A value of which only some bits are compared.
 package struct Masked<Value: FixedWidthInteger & Sendable>: Hashable, Sendable {
-    /// The bits to be found where the mask is set.
+    /// The value of the compared bits.
     package var value: Value
-    /// The bits that count.
+    /// The bits that are compared.
     package var mask: Value
 
     /// Wraps a value and its mask.
@@ -98,7 +102,7 @@ package struct Masked<Value: FixedWidthInteger & Sendable>: Hashable, Sendable {
         self.mask = mask
     }
 
-    /// Whether the bits that count are the same in another value.
+    /// Whether the compared bits are the same in another value.
     package func matches(_ other: Value) -> Bool {
         (other ^ value) & mask == 0
     }

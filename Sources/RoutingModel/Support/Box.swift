@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value on the heap, so that the value that holds it stays small and is copied by one reference count.
+/// A value on the heap.
 ///
-/// The type of the value has no requirements: the runtime would look them up when it makes the type of the box, by a
+/// The value that contains the box stays small, and a copy costs one reference count.
+///
+/// The type of the value has no requirements: to create the type of the box, the runtime would look them up by a
 /// search through all conformances of the program.
 package final class Box<Value> {
     /// The value.
@@ -28,7 +30,7 @@ extension Box: Hashable where Value: Hashable {
     }
 }
 
-/// Coded as the value.
+/// Encoded as the value.
 extension Box: Codable where Value: Codable {
     package convenience init(from decoder: any Decoder) throws {
         self.init(try Value(from: decoder))

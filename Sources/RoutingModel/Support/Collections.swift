@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Array {
-    /// The index of the first element that belongs to the second of two parts, found by bisection.
+    /// The index of the first element that belongs to the second of two parts, found by binary search.
     ///
-    /// The array has all elements of the first part before those of the second. The counterpart is the function of this
+    /// All elements of the first part must come before those of the second. The counterpart is the function of this
     /// name in swift-algorithms.
     ///
     /// - Parameter isInSecondPart: Whether an element belongs to the second part.
-    /// - Returns: The index; the count where all elements belong to the first part.
+    /// - Returns: The index; the count if all elements belong to the first part.
     @inlinable
     package func partitioningIndex(where isInSecondPart: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
@@ -20,7 +20,9 @@ extension Array {
 }
 
 extension Dictionary {
-    /// Removes a member of the set at a key, and the set with its last member.
+    /// Removes a member from the set at a key.
+    ///
+    /// If the set becomes empty, removes it too.
     @inlinable
     package mutating func remove<Member>(_ member: Member, at key: Key) where Value == Set<Member> {
         self[key]?.remove(member)

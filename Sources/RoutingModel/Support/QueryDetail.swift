@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much to find out; a higher level costs further queries and never changes the flags.
+/// The detail of an evaluation.
+///
+/// A higher level costs further queries and never changes the flags.
 package enum QueryDetail: Hashable, Sendable, CaseIterable {
     /// The flags.
     case flags

@@ -3,11 +3,11 @@
 internal import Glibc
 package import SystemSupport
 
-/// A query that could not be asked or answered.
+/// The error of a query that could not be asked or answered.
 ///
-/// It never stands for "not reachable".
+/// It never means "not reachable".
 public struct ReachabilityError: Error, Sendable {
-    /// What went wrong, for programs.
+    /// The cause of the error, for programs.
     ///
     /// Later versions can add codes: in a `switch`, keep a default branch.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -28,31 +28,31 @@ public struct ReachabilityError: Error, Sendable {
         public static let resolverFailure = Code(description: "resolverFailure")
         /// The available facts, such as those of a recording, do not decide the answer.
         public static let undecided = Code(description: "undecided")
-        /// The query has no current value, as that for events: it can only be observed.
+        /// The query has no current value, such as the query for events, which can only be observed.
         public static let noCurrentValue = Code(description: "noCurrentValue")
-        /// A wait ran out of time before its condition held.
+        /// A wait timed out before its condition was met.
         public static let timedOut = Code(description: "timedOut")
         /// A recording cannot be read: the message contains the file, the position of the error in bytes, and the
         /// reason.
         public static let unreadableRecording = Code(description: "unreadableRecording")
     }
 
-    /// What went wrong.
+    /// The cause of the error.
     public var code: Code { contents.value.failure.code }
     /// The operation that failed, such as `ask for a route`.
     public var operation: String { contents.value.failure.operation }
     /// The errno of the kernel, or the code of `getaddrinfo` (negative); 0 for none.
     public var number: Int32 { contents.value.failure.number }
-    /// The kernel's own text if it sent one, that of libnl if it failed without an errno, what to write instead of a
-    /// wrong input, or what a wait ended with.
+    /// The kernel's own text if it sent one; the text of libnl if it failed without an errno; advice for a wrong
+    /// input; or the last result of a wait.
     public var message: String { contents.value.failure.message }
 
     /// The error that a resolver of the program threw, or the failure of the last evaluation before a wait timed out;
     /// `nil` for other errors.
     ///
-    /// Two errors that differ in nothing else are equal.
+    /// It is ignored when errors are compared.
     public var underlyingError: (any Error)? { contents.value.underlyingError }
-    /// A value that belongs to the error, of a type of a module that depends on this one; `nil` for none.
+    /// A value that belongs to the error, of a type in a module that depends on this one; `nil` for none.
     package var detail: (any Sendable)? { contents.value.detail }
 
     private struct Failure: Hashable, Sendable {
@@ -63,10 +63,10 @@ public struct ReachabilityError: Error, Sendable {
         let message: String
     }
 
-    /// On the heap, so that results, which are rarely errors, stay small.
+    /// Boxed, so that results, which are rarely errors, stay small.
     private let contents: Box<(failure: Failure, underlyingError: (any Error)?, detail: (any Sendable)?)>
 
-    /// A part of the system.
+    /// The part of the system that failed.
     package enum Part: Hashable, Sendable {
         /// A netlink socket, or a request to the kernel.
         case netlink
@@ -79,13 +79,13 @@ public struct ReachabilityError: Error, Sendable {
     /// Describes a failure.
     ///
     /// - Parameters:
-    ///   - code: What went wrong.
-    ///   - part: What failed.
-    ///   - operation: What was being done, as an infinitive without "to": "ask for a route".
+    ///   - code: The cause of the error.
+    ///   - part: The part of the system that failed.
+    ///   - operation: The operation that failed, as an infinitive without "to": "ask for a route".
     ///   - number: The errno, 0 for none.
-    ///   - message: The kernel's own text, or what was missing; empty for none.
-    ///   - underlyingError: The error that led to it.
-    ///   - detail: A value that belongs to it, whose text is part of the message.
+    ///   - message: The kernel's own text, or what is missing; empty for none.
+    ///   - underlyingError: The error that caused this one.
+    ///   - detail: A value that belongs to the error. Its text is part of the message.
     package init(
         _ code: Code = .systemFailure,
         in part: Part = .netlink,
@@ -107,19 +107,20 @@ public struct ReachabilityError: Error, Sendable {
 }
 
 extension ReachabilityError: Hashable {
-    /// Whether everything is equal but the underlying errors, and reasons, which the messages have.
+    /// Whether two errors are equal, without their underlying errors and their details, whose text is in the
+    /// messages.
     public static func == (left: Self, right: Self) -> Bool {
         left.contents.value.failure == right.contents.value.failure
     }
 
-    /// Hashes what is compared.
+    /// Hashes the properties that are compared.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(contents.value.failure)
     }
 }
 
 extension ReachabilityError: CustomStringConvertible {
-    /// One line: what failed, why, and what to do about it.
+    /// One line: the operation, the cause, and advice.
     public var description: String {
         switch code {
         case .invalidHost, .invalidAddress, .unsupportedFamily, .noCurrentValue, .timedOut:
@@ -138,7 +139,7 @@ extension ReachabilityError: CustomStringConvertible {
         return text
     }
 
-    /// What a user can do about the errnos of sandboxes and limits.
+    /// Advice for a user about the errnos of sandboxes and limits.
     private var advice: String? {
         let part = contents.value.failure.part
         return switch (number, part) {
