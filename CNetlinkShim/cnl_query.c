@@ -12,7 +12,6 @@ enum {
     CNL_STALE_DATAGRAMS = 256, /* datagrams without an answer that an attempt or a look at the notifications skips */
     CNL_NOTIFICATIONS = 256,   /* datagrams of notifications that one read notes */
     CNL_MESSAGE_SIZE = 512,
-    CNL_TIMEOUT_SECONDS = 1,
 };
 
 /* Uses send(): nl_sendto() passes the kernel's address with each datagram although the socket is connected. */
@@ -28,7 +27,7 @@ static long cnl_socket_receive(void *context, void *buffer, size_t size, int fla
     return cnl_receive(((cnl_query *)context)->descriptor, buffer, size, flags, sender);
 }
 
-static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_error *error) {
+static bool cnl_query_set_up(cnl_query *query, int protocol, int timeout, cnl_error *error) {
     errno = 0;
     int status = nl_connect(query->socket, protocol);
     if (status < 0) {
@@ -38,7 +37,7 @@ static bool cnl_query_set_up(cnl_query *query, int protocol, cnl_error *error) {
     /* On a connected socket the kernel refuses datagrams from other processes (ECONNREFUSED for them), so the
      * sender of a reply needs no check. */
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
-    struct timeval limit = {.tv_sec = CNL_TIMEOUT_SECONDS};
+    struct timeval limit = {.tv_sec = timeout / 1000, .tv_usec = timeout % 1000 * 1000};
     if (connect(descriptor, (struct sockaddr *)&kernel, sizeof(kernel)) != 0 ||
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0) {
         return cnl_fail(error, errno);
@@ -77,9 +76,9 @@ static cnl_query *cnl_query_allocate(cnl_error *error) {
     return NULL;
 }
 
-cnl_query *cnl_query_open(int protocol, cnl_error *error) {
+cnl_query *cnl_query_open(int protocol, int timeout, cnl_error *error) {
     cnl_query *query = cnl_query_allocate(error);
-    if (query && !cnl_query_set_up(query, protocol, error)) {
+    if (query && !cnl_query_set_up(query, protocol, timeout, error)) {
         cnl_query_close(query);
         return NULL;
     }

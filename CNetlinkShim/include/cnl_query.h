@@ -8,13 +8,14 @@
 #pragma clang assume_nonnull begin
 
 /* A socket for requests. It uses strict checking and extended acknowledgements where the kernel
- * has them, and waits one second for an answer. It stays in the network namespace in which it was opened. Use it
+ * has them, and waits for an answer until a timeout. It stays in the network namespace in which it was opened. Use it
  * on one side of a fork() only. Close it after a request failed without an answer: one may still arrive. */
 typedef struct cnl_query cnl_query;
 
-/* Opens a socket of a netlink protocol (NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_SOCK_DIAG). Returns NULL and fills the
- * error on failure. The caller closes the socket. */
-cnl_query *_Nullable cnl_query_open(int protocol, cnl_error *error);
+/* Opens a socket of a netlink protocol (NETLINK_ROUTE, NETLINK_GENERIC, NETLINK_SOCK_DIAG). It waits for an answer as
+ * many milliseconds as the timeout says, or forever with 0, up to three times. Returns NULL and fills the error on
+ * failure. The caller closes the socket. */
+cnl_query *_Nullable cnl_query_open(int protocol, int timeout, cnl_error *error);
 
 /* How datagrams are sent to the kernel and received from it. */
 typedef struct cnl_transport {

@@ -18,10 +18,10 @@ final class KernelConnection {
     private let namespace: NetworkNamespace?
 
     /// Opens a socket in the calling thread's network namespace.
-    init() throws(ReachabilityError) {
+    init(timeout: Duration) throws(ReachabilityError) {
         namespace = NetworkNamespace.current
-        var socket = try QuerySocket()
-        // The addresses of a dial-up link show whether the link has dialled.
+        var socket = try QuerySocket(timeout: timeout)
+        // The addresses of a dial-up link show whether it has dialled.
         isFollowing = socket.follow(.link) && socket.follow(.ipv4Address) && socket.follow(.ipv4Rule)
         self.socket = socket
     }

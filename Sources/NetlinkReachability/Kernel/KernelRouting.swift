@@ -21,23 +21,29 @@ package final class KernelRouting: Sendable {
     /// Connections for threads that find the first connection in use.
     private let idle = Locked<[Locked<KernelConnection>]>([])
     private let namespace: NetworkNamespace?
-    /// The connected sockets of both families, which are kept for the next query.
+    /// How long each attempt of a request waits for the kernel's answer.
+    private let timeout: Duration
+    /// The sockets of both families that are connected, and kept for the next query.
     private let probe4 = Locked<ProbeSocket?>(nil)
     private let probe6 = Locked<ProbeSocket?>(nil)
 
     /// Opens the first socket in the calling thread's network namespace.
-    package convenience init() throws(ReachabilityError) {
-        self.init(first: try KernelConnection())
+    ///
+    /// - Parameter timeout: How long each of three attempts of a request waits for the kernel's answer.
+    /// - Throws: An error when no socket can be opened.
+    package convenience init(timeout: Duration = QuerySocket.answerTimeout) throws(ReachabilityError) {
+        self.init(first: try KernelConnection(timeout: timeout), timeout)
     }
 
     /// Creates a source without an open socket.
     ///
     /// The first query opens one, and its thread has to be in the caller's network namespace.
     package static func unopened() -> KernelRouting {
-        KernelRouting(first: nil)
+        KernelRouting(first: nil, QuerySocket.answerTimeout)
     }
 
-    private init(first: sending KernelConnection?) {
+    private init(first: sending KernelConnection?, _ timeout: Duration) {
+        self.timeout = timeout
         namespace = NetworkNamespace.current
         self.first = Locked(first)
     }
@@ -82,7 +88,7 @@ package final class KernelRouting: Sendable {
 
     private func open() throws(ReachabilityError) -> sending KernelConnection {
         try checkNamespace()
-        return try KernelConnection()
+        return try KernelConnection(timeout: timeout)
     }
 
     /// Opens a feed of the notifications of this namespace.

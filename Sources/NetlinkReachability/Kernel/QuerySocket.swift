@@ -3,25 +3,40 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
+internal import SystemSupport
 
 /// A netlink socket for requests to the kernel.
 package struct QuerySocket: ~Copyable {
     let handle: OpaquePointer
-    /// Writes the messages that the socket sends and reads; `nil` if no trace is requested.
+    /// How long each attempt of a request waits for an answer.
+    let timeout: Duration
+    /// Writes what the socket sends and reads; `nil` where that is not asked for.
     let trace: WireTrace?
 
-    /// Opens a NETLINK_ROUTE socket, which stays in the calling thread's network namespace.
-    package init() throws(ReachabilityError) {
-        try self.init(netlinkProtocol: NETLINK_ROUTE)
+    /// How long a socket waits for an answer by default: the kernel answers at once.
+    package static let answerTimeout = Duration.seconds(1)
+
+    /// Opens a NETLINK_ROUTE socket in the calling thread's network namespace, where it stays.
+    package init(timeout: Duration = QuerySocket.answerTimeout) throws(ReachabilityError) {
+        try self.init(netlinkProtocol: NETLINK_ROUTE, timeout: timeout)
     }
 
     /// Opens a socket of a netlink protocol.
-    init(netlinkProtocol: Int32) throws(ReachabilityError) {
+    ///
+    /// - Parameters:
+    ///   - netlinkProtocol: The protocol, such as NETLINK_ROUTE.
+    ///   - timeout: How long each of three attempts waits for an answer, in whole milliseconds from 1. A dump is tried
+    ///     once. The error is then ETIMEDOUT.
+    /// - Throws: An error when no socket can be opened.
+    init(netlinkProtocol: Int32, timeout: Duration = QuerySocket.answerTimeout) throws(ReachabilityError) {
         var error = cnl_error()
-        guard let handle = cnl_query_open(netlinkProtocol, &error) else {
+        // The system waits forever with 0.
+        let milliseconds = max(timeout.milliseconds, 1)
+        guard let handle = cnl_query_open(netlinkProtocol, milliseconds, &error) else {
             throw ReachabilityError("open a netlink socket", error)
         }
         self.handle = handle
+        self.timeout = .milliseconds(milliseconds)
         trace = WireTrace(netlinkProtocol)
         trace?.attach(to: handle)
     }
@@ -33,6 +48,7 @@ package struct QuerySocket: ~Copyable {
             throw ReachabilityError("allocate a request", error)
         }
         self.handle = handle
+        timeout = QuerySocket.answerTimeout
         trace = nil
     }
 

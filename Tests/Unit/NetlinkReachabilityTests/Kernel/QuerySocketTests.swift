@@ -47,6 +47,28 @@ struct QuerySocketTests {
         #expect(try socket.answer(to: query).isRejected)
     }
 
+    /// The kernel ignores a request of NETLINK_FIB_LOOKUP that is shorter than `fib_result_nl` (`nl_fib_input`).
+    @Test func `a request that the kernel does not answer ends with the timeout of the socket`() throws {
+        var socket = try QuerySocket(netlinkProtocol: NETLINK_FIB_LOOKUP, timeout: .milliseconds(1))
+        do throws(ReachabilityError) {
+            _ = try socket.nexthops(ofObject: 1)
+            Issue.record("NETLINK_FIB_LOOKUP answered")
+        } catch {
+            #expect(error.number == ETIMEDOUT)
+        }
+    }
+
+    @Test(arguments: [(Duration.zero, 1), (.microseconds(1_001), 2), (.seconds(3), 3_000)])
+    func `a timeout is at least a millisecond`(given: Duration, milliseconds: Int) throws {
+        #expect(try QuerySocket(timeout: given).timeout == .milliseconds(milliseconds))
+    }
+
+    @Test func `the sockets of a source have its timeout`() throws {
+        let routing = try KernelRouting(timeout: .milliseconds(20))
+        #expect(try routing.withSocket { $0.timeout } == .milliseconds(20))
+        #expect(try KernelRouting().withSocket { $0.timeout } == .seconds(1))
+    }
+
     // MARK: Links
 
     @Test func `loopback is found by index and by name`() throws {
