@@ -111,7 +111,7 @@ final class ConnectionQuery: Query {
         var queries: [RouteQuery] = []
         // Packets of a port are received by its master.
         for link in try known.host.links.get()
-        where link.flags.contains(.up) && link.hasCarrier && !link.flags.contains(.loopback) && !link.isVRF
+        where link.canSend && !link.flags.contains(.loopback) && !link.isVRF
             && (link.master == nil || link.isVRFPort)
         {
             names.append(link.name)

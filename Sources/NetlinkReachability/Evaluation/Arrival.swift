@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
 
 // The outcome of an arriving packet. The kernel answers (RTM_GETROUTE with RTA_IIF). These functions find the reason,
@@ -46,10 +45,7 @@ extension Known {
     /// - Throws: An ``Interruption`` if a fact is missing, or if the outcome is not known.
     mutating func arrival(of query: RouteQuery) throws(Interruption) -> PacketArrival {
         guard let link = try receiver(query.inputInterface) else {
-            throw .failed(
-                ReachabilityError(
-                    operation: "find the interface \(query.inputInterface)", number: ENODEV,
-                    message: "no such interface"))
+            throw .failed(.noInterface(query.inputInterface, "find what becomes of a packet"))
         }
         var query = query
         query.inputInterface = link.index

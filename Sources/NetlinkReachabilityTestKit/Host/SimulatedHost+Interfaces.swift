@@ -39,7 +39,7 @@ extension SimulatedHost {
         var interface = HostState.Interface()
         (interface.reportsState, interface.hasLinkLocal) = (link.reportsState, kind.hasLinkLocal)
         interface.promotesSecondaries = false
-        interface.hasCarrier = hasCarrier && kind != .bridge && lower.map(state.isRunning) ?? true
+        interface.hasCarrier = hasCarrier && kind != .bridge && lower.map(state.passesCarrier) ?? true
         kinds[index] = kind
         if kind == .wifi { state.routing.wirelessIndexes.insert(index) }
         state.add(link, interface)

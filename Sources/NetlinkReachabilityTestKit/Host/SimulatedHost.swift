@@ -91,7 +91,7 @@ extension SimulatedHost {
         let known = interfaces.map(\.name).joined(separator: ", ")
         throw SimulationError(
             .unknownInterface,
-            "no interface is named \"\(name)\": add it with addInterface, or pass one of these: \(known)"
+            "\(Link.absence(ofName: name)): add it with addInterface, or pass one of these: \(known)"
         )
     }
 }

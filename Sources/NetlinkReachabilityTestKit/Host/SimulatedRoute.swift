@@ -129,8 +129,7 @@ extension SimulatedRoute: CustomStringConvertible {
         words.append(destination.isDefault ? "default" : "\(destination)")
         for nexthop in nexthops {
             if nexthops.count > 1 { words.append("nexthop") }
-            if let gateway = nexthop.gateway { words.append("via \(gateway)") }
-            if let interface = nexthop.interface { words.append("dev \(interface)") }
+            words += RoutingModel.Nexthop.words(via: nexthop.gateway, "dev", nexthop.interface)
             if nexthops.count > 1 { words.append("weight \(nexthop.weight)") }
             if nexthop.isOnLink { words.append("onlink") }
         }

@@ -6,7 +6,7 @@
 /// do {
 ///     try network.change { host in try host.setDown("eth7") }
 /// } catch let error as SimulationError {
-///     print(error)   // no interface is named "eth7": there are lo, eth0: add it with addInterface
+///     print(error)   // there is no interface "eth7", only lo, eth0: add it with addInterface
 /// }
 /// ```
 ///

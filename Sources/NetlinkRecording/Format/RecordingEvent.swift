@@ -292,10 +292,9 @@ extension NetworkSnapshot {
         let first = route.nexthops.first
         let name = first.map { self.name($0.interfaceIndex) }
         var text = route.type == .unicast ? "" : "\(route.type) "
-        text += route.destination.isDefault ? "default route" : "route to \(route.destination)"
+        text += route.destination.routeWords
         if route.destination.isDefault, route.destination.family == .v6 { text += " of IPv6" }
-        if let gateway = first?.gateway { text += " via \(gateway)" }
-        if let name { text += " on \(name)" }
+        text += Nexthop.words(via: first?.gateway, "on", name).map { " \($0)" }.joined()
         if route.table != Route.mainTable, route.table != Route.localTable {
             text += " in table \(route.table)"
         }

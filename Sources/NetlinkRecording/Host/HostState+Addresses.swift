@@ -98,9 +98,7 @@ extension HostState {
 
     /// Configures IPv6 on an interface that has just become able to send.
     package mutating func becomeReady(_ index: UInt32) {
-        guard let interface = interfaces[index], interface.isUp, interface.hasCarrier, !interface.isDormant,
-            !interface.isReady
-        else { return }
+        guard let interface = interfaces[index], interface.isOperational, !interface.isReady else { return }
         interfaces[index]?.isReady = true
         if snapshot.links[index]?.flags.contains(.loopback) == true {
             let address = IPAddress.loopbackV6

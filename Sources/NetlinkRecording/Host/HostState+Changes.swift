@@ -20,7 +20,7 @@ extension HostState {
     package struct Port {
         fileprivate let link: Link
         fileprivate let master: Link
-        fileprivate let isRunning: Bool
+        fileprivate let passesCarrier: Bool
     }
 
     /// The ports of bonds and teams.
@@ -29,14 +29,15 @@ extension HostState {
             guard let master = link.master.flatMap({ snapshot.links[$0] }), master.hasPortsBySettings else {
                 return nil
             }
-            return Port(link: link, master: master, isRunning: isRunning(link.index))
+            return Port(link: link, master: master, passesCarrier: passesCarrier(link.index))
         }
     }
 
     /// Throws where a port of a bond or a team has come or gone: what its master then does is not known.
     package func check(_ ports: [Port]) throws(KernelRefusal) {
         for port in ports {
-            guard port.isRunning != isRunning(port.link.index), interfaces[port.master.index] != nil else {
+            guard port.passesCarrier != passesCarrier(port.link.index), interfaces[port.master.index] != nil
+            else {
                 continue
             }
             throw .unknown(
@@ -80,7 +81,7 @@ extension HostState {
     func index(of name: String) throws(KernelRefusal) -> UInt32 {
         if let link = snapshot.links.values.first(where: { $0.isNamed(name) }) { return link.index }
         let known = links.map(\.name).joined(separator: ", ")
-        throw KernelRefusal(ENODEV, "no interface is named \"\(name)\": there are \(known)")
+        throw KernelRefusal(ENODEV, "\(Link.absence(ofName: name)), only \(known)")
     }
 
     // MARK: Interfaces

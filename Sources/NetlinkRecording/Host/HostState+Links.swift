@@ -76,12 +76,13 @@ extension HostState {
             return changeCarrier(index, hasCarrier)
         case .followLower(let upper):
             guard let lower = snapshot.links[upper]?.lowerHere else { return [] }
-            return [.setCarrier(upper, isRunning(lower))]
+            return [.setCarrier(upper, passesCarrier(lower))]
         case .followPorts(let port):
             guard let bridge = snapshot.links[port]?.master, snapshot.links[bridge]?.kind == "bridge" else {
                 return []
             }
-            let hasCarrier = isRunning(port) || snapshot.links.ports(of: bridge).contains(where: isRunning)
+            let hasCarrier =
+                passesCarrier(port) || snapshot.links.ports(of: bridge).contains(where: passesCarrier)
             return [.setCarrier(bridge, hasCarrier)]
         case .followPeer(let index):
             guard let peer = peer(of: index), let end = interfaces[peer], let own = interfaces[index] else {
@@ -188,17 +189,18 @@ extension HostState {
         guard let interface = interfaces[index], var link = snapshot.links[index] else { return }
         link.operationalState = interface.operationalState(isUpper: link.lower != nil)
         link.carrier = interface.hasCarrier
-        let isOperational = link.operationalState == .up || link.operationalState == .unknown
         link.flags.subtract([.up, .running, .lowerUp])
         if interface.isUp {
             link.flags.insert(.up)
             if interface.hasCarrier { link.flags.insert(.lowerUp) }
-            if isOperational { link.flags.insert(.running) }
+            if interface.isOperational { link.flags.insert(.running) }
         }
         apply(.link(LinkReport(link)), link.notification)
     }
 
-    package func isRunning(_ index: UInt32) -> Bool {
+    /// Whether the interfaces above one get a carrier from it (`netif_stacked_transfer_operstate`): they do from one
+    /// that is dormant.
+    package func passesCarrier(_ index: UInt32) -> Bool {
         snapshot.links[index]?.flags.isSuperset(of: [.up, .lowerUp]) ?? false
     }
 
@@ -215,7 +217,7 @@ extension HostState {
 
     private mutating func followPorts(ofBridge bridge: UInt32) {
         guard snapshot.links[bridge]?.kind == "bridge" else { return }
-        setCarrier(bridge, snapshot.links.ports(of: bridge).contains(where: isRunning))
+        setCarrier(bridge, snapshot.links.ports(of: bridge).contains(where: passesCarrier))
     }
 }
 

@@ -36,6 +36,9 @@ package struct HostState: Sendable {
 
         /// An interface that is down.
         package init() {}
+
+        /// Whether it is operational, which the operational states "up" and "unknown" show.
+        var isOperational: Bool { isUp && hasCarrier && !isDormant }
     }
 
     /// The tables.
@@ -81,8 +84,7 @@ package struct HostState: Sendable {
         state.reportsState = link.reportsState
         if state.isUp, state.hasCarrier { state.reportsState = link.operationalState != .unknown }
         state.isReady =
-            state.isUp && state.hasCarrier && !state.isDormant
-            && (!addresses.isEmpty || hasMulticastRoute(link.index))
+            state.isOperational && (!addresses.isEmpty || hasMulticastRoute(link.index))
         state.linkLocal = addresses.generatedLinkLocal
         state.hasLinkLocal = state.linkLocal != nil || !state.isReady && !link.flags.contains(.loopback)
         return state

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
 
 // IPv4: `ip_route_output_key_hash_rcu` and `fib_table_lookup` in the kernel.
@@ -25,8 +24,7 @@ extension SnapshotLookup {
         }
         if query.outputInterface != 0 {
             guard let link = snapshot.links[query.outputInterface] else {
-                throw ReachabilityError(
-                    operation: "ask for a route", number: ENODEV, message: "no such interface")
+                throw ReachabilityError.noInterface(query.outputInterface, "ask for a route")
             }
             guard link.flags.contains(.up) else { return .rejected(.noRoute) }
             // These go out of the interface without a lookup.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 package import RoutingModel
 
 /// One query to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
@@ -138,8 +137,7 @@ extension SnapshotLookup {
         let family = query.destination.family
         guard hasAny(of: family) else { return .rejected(.noFamily) }
         if query.inputInterface != 0, snapshot.links[query.inputInterface] == nil {
-            throw ReachabilityError(
-                operation: "ask for a route", number: ENODEV, message: "no such interface")
+            throw ReachabilityError.noInterface(query.inputInterface, "ask for a route")
         }
         guard family == .v4 else { return try answerIPv6() }
         return query.inputInterface == 0 ? try answerIPv4() : try answerArrivingIPv4()

@@ -73,9 +73,9 @@ extension NetworkSnapshot {
     ///
     /// Those of IPv6 stay dead until it has a carrier, too (`addrconf_link_ready`).
     mutating func revive(_ link: Link, families: [IPAddress.Family]) {
-        for family in families where family == .v4 || link.hasCarrier(.v6) {
-            guard link.hasCarrier(family) || !ignoresLinkdown(link, family) else { continue }
-            let gone: NexthopFlags = link.hasCarrier(family) ? [.dead, .linkDown] : .dead
+        for family in families where family == .v4 || link.hasCarrierForRoutes(of: .v6) {
+            guard link.hasCarrierForRoutes(of: family) || !ignoresLinkdown(link, family) else { continue }
+            let gone: NexthopFlags = link.hasCarrierForRoutes(of: family) ? [.dead, .linkDown] : .dead
             let affected = pool.index[
                 gone == .dead ? .dead(link.index, family) : .marked(link.index, family)]
             pool.update(affected) { route in
@@ -85,8 +85,11 @@ extension NetworkSnapshot {
     }
 
     private mutating func carrierChanged(from before: Link, to after: Link) {
-        if before.hasCarrier(.v4), !after.hasCarrier(.v4) { removeNexthops(ofInterface: after.index) }
-        for family in IPAddress.Family.allCases where before.hasCarrier(family) != after.hasCarrier(family) {
+        if before.hasCarrierForRoutes(of: .v4), !after.hasCarrierForRoutes(of: .v4) {
+            removeNexthops(ofInterface: after.index)
+        }
+        for family in IPAddress.Family.allCases
+        where before.hasCarrierForRoutes(of: family) != after.hasCarrierForRoutes(of: family) {
             setCarrier(of: after, family)
         }
     }
@@ -96,7 +99,7 @@ extension NetworkSnapshot {
         pool.update(pool.index[.through(link.index, family)]) { route in
             guard !route.isOwnAddress else { return }
             route.updateNexthops(link.index) { flags in
-                if !link.hasCarrier(family) {
+                if !link.hasCarrierForRoutes(of: family) {
                     flags.formUnion(down)
                 } else {
                     flags.subtract(family == .v6 ? [.dead, .linkDown] : down)
@@ -142,7 +145,7 @@ extension LinkTable {
 extension Link {
     /// Whether the kernel counts routes through it as having a carrier: `fib_netdev_event` looks for any of
     /// two bits, `addrconf_link_ready` for an operational interface, which a dormant one is not.
-    func hasCarrier(_ family: IPAddress.Family) -> Bool {
+    func hasCarrierForRoutes(of family: IPAddress.Family) -> Bool {
         family == .v4 ? !flags.isDisjoint(with: [.running, .lowerUp]) : flags.contains(.running)
     }
 }
@@ -265,7 +268,7 @@ extension NetworkSnapshot {
                 }
                 let ignores = link.settings.ignoresLinkdown(family)
                 let hasAddress = addressBook.hasAny(family, ofInterface: link.index)
-                if ignores == false, hasAddress, !link.hasCarrier(family) { shown.insert(true) }
+                if ignores == false, hasAddress, !link.hasCarrierForRoutes(of: family) { shown.insert(true) }
             }
         }
         return shown

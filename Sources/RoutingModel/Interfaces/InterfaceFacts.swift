@@ -65,7 +65,7 @@ package struct InterfaceFacts: Hashable, Sendable {
 
     /// The nearest interface below that cannot send.
     package var blockedLower: Link? {
-        lowers.first { !$0.blocker.isEmpty }
+        lowers.firstBlocked
     }
 }
 
@@ -150,7 +150,7 @@ extension InterfaceTraits {
     /// All lower layers count, because some drivers leave the upper interface "up" when a lower one goes down.
     init(of link: Link, above lowers: [Link], isCellularDevice: Bool, hasPlaceholderAddresses: Bool) {
         var traits = link.blocker
-        if traits.isEmpty, let lower = lowers.first(where: { !$0.blocker.isEmpty }) {
+        if traits.isEmpty, let lower = lowers.firstBlocked {
             traits.insert(lower.blocker == .isDown ? .lowerIsDown : .lowerHasNoCarrier)
         }
         if link.operationalState == .dormant { traits.insert(.isDormant) }
@@ -177,10 +177,13 @@ extension Link {
     /// Why the interface cannot send: at most one trait.
     ///
     /// IFF_RUNNING is ignored, because it lags behind and the operational state is more precise.
-    var blocker: InterfaceTraits {
+    fileprivate var blocker: InterfaceTraits {
         guard flags.contains(.up) else { return .isDown }
         return hasCarrier ? [] : .hasNoCarrier
     }
+
+    /// Whether the interface can send and receive, as far as it alone decides that.
+    package var canSend: Bool { blocker.isEmpty }
 
     /// Whether packets pass while the interface is up: it has a carrier, and its operational state is not a down
     /// state.
@@ -201,6 +204,11 @@ extension Link {
     fileprivate var isPlainEthernet: Bool {
         hardwareType == .ethernet && !flags.contains(.loopback) && !isCellularKind
     }
+}
+
+extension [Link] {
+    /// The nearest interface that cannot send, from the nearest down.
+    fileprivate var firstBlocked: Link? { first { !$0.canSend } }
 }
 
 extension OperationalState {

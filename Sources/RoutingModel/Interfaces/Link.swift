@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// A network interface as the kernel describes it.
 ///
 /// The kernel's counterpart is RTM_NEWLINK with `ifi_family` AF_UNSPEC.
@@ -81,6 +83,22 @@ package struct Link: Hashable, Sendable {
         self.vrfTable = vrfTable
         self.settings = settings
         self.tunnel = tunnel.map(Box.init)
+    }
+}
+
+extension Link {
+    /// That no interface has a name, in the words of every reason and error.
+    package static func absence(ofName name: String) -> String { "there is no interface \"\(name)\"" }
+
+    /// That no interface has an index, in the words of every reason and error.
+    package static func absence(ofIndex index: String) -> String { "no interface has the index \(index)" }
+}
+
+extension ReachabilityError {
+    /// The kernel's error about an interface that does not exist.
+    package static func noInterface(_ index: UInt32, _ operation: String) -> ReachabilityError {
+        ReachabilityError(
+            operation: operation, number: ENODEV, message: Link.absence(ofIndex: "\(index)"))
     }
 }
 

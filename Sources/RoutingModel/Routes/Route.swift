@@ -307,6 +307,31 @@ package struct Nexthop: Hashable, Sendable {
     }
 }
 
+extension Nexthop {
+    /// A nexthop in words, in the order of ip-route(8): `encap mpls 16`, `via 192.0.2.1`, `dev eth0`.
+    ///
+    /// - Parameters:
+    ///   - encapsulation: What is put around the packets, in words; `nil` for nothing.
+    ///   - gateway: The gateway; `nil` for none.
+    ///   - preposition: What comes before the interface: `dev`, or `on` in a sentence.
+    ///   - interface: The name of the interface; `nil` for none.
+    /// - Returns: The words.
+    package static func words(
+        encapsulation: String? = nil,
+        via gateway: IPAddress?,
+        _ preposition: String,
+        _ interface: String?
+    ) -> [String] {
+        [("encap", encapsulation), ("via", gateway?.description), (preposition, interface)]
+            .compactMap { word, value in value.map { "\(word) \($0)" } }
+    }
+}
+
+extension IPPrefix {
+    /// A route to it in a sentence: `default route`, or `route to 192.0.2.0/24`.
+    package var routeWords: String { isDefault ? "default route" : "route to \(self)" }
+}
+
 /// Whether an IPv4 gateway was an address of its interface when its nexthop was added: `fib_nh_scope`.
 package enum GatewayScope: UInt8, Sendable {
     /// Not stored: the present addresses decide, because they have not changed in this respect.

@@ -186,11 +186,11 @@ struct DifferenceText {
     }
 
     private func words(_ nexthop: Nexthop) -> String {
-        var words = nexthop.encapsulation.map { " encap \($0.value)" } ?? ""
-        if let gateway = nexthop.gateway { words += " via \(gateway)" }
-        if nexthop.interfaceIndex != 0 { words += " dev \(name(nexthop.interfaceIndex))" }
-        if nexthop.weight > 1 { words += " weight \(nexthop.weight)" }
-        return words
+        let path = Nexthop.words(
+            encapsulation: nexthop.encapsulation?.value.description, via: nexthop.gateway, "dev",
+            nexthop.interfaceIndex == 0 ? nil : name(nexthop.interfaceIndex))
+        let weight = nexthop.weight > 1 ? ["weight \(nexthop.weight)"] : []
+        return (path + weight).map { " \($0)" }.joined()
     }
 
     private func words(_ object: NexthopObject) -> String {

@@ -2,6 +2,7 @@
 
 import NetlinkReachability
 import NetlinkRecording
+import RoutingModel
 
 /// When each target had which flags in a recording, and what changed them.
 struct Timeline: Hashable {
@@ -271,13 +272,9 @@ extension Timeline {
     /// The route of a report in words.
     private static func path(_ report: ReachabilityReport) -> String? {
         guard let route = report.route else { return nil }
-        var words = route.destination.isDefault ? "the default route" : "the route to \(route.destination)"
-        if let gateway = report.gateway {
-            words += " via \(gateway)"
-        } else if let interface = report.interface {
-            words += " on \(interface.name)"
-        }
-        return words
+        let interface = report.gateway == nil ? report.interface?.name : nil
+        return (["the", route.destination.routeWords] + Nexthop.words(via: report.gateway, "on", interface))
+            .joined(separator: " ")
     }
 
     /// What a cause did: the route that could not be used any more, or the new reason.

@@ -143,11 +143,10 @@ extension NetworkRoute: CustomStringConvertible {
 extension NetworkRoute.Nexthop: CustomStringConvertible {
     /// The nexthop in words: `via 192.0.2.1 on eth0, weight 2, linkdown`.
     public var description: String {
-        var words = encapsulation.map { ["encap \($0)"] } ?? []
-        if let gateway { words.append("via \(gateway)") }
-        if let interfaceIndex { words.append("on \(interfaceName ?? "interface \(interfaceIndex)")") }
+        let interface = interfaceIndex.map { interfaceName ?? "interface \($0)" }
+        let path = RoutingModel.Nexthop.words(encapsulation: encapsulation, via: gateway, "on", interface)
         let states = (weight == 1 ? [] : ["weight \(weight)"]) + flags.words
-        return ([words.joined(separator: " ")] + states).joined(separator: ", ")
+        return ([path.joined(separator: " ")] + states).joined(separator: ", ")
     }
 }
 

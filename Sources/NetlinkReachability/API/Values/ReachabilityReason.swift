@@ -113,7 +113,7 @@ extension ReachabilityReason: CustomStringConvertible {
         case .scopedSource: "packets from \(other) stay on the link of \(name)"
         case .needsInterface: "\(name) needs an interface: add %interface"
         case .noInterface:
-            name.isEmpty ? "no interface has the index \(other)" : "there is no interface \"\(name)\""
+            name.isEmpty ? Link.absence(ofIndex: other) : Link.absence(ofName: name)
         case .notOwnAddress: "the source \(name) \(other.isEmpty ? "is not an address of this host" : other)"
         case .loopbackSource: "packets from \(name) reach only this host"
         case .excludedFamily:
