@@ -66,7 +66,10 @@ struct RuleWalkTests {
         let rules = [
             Self.rule(1, .lookup(table: 7)) { ($0.isInverted, $0.mark) = (true, Masked(7)) },
             Self.rule(2, .lookup(table: 8)) { ($0.isInverted, $0.users, $0.mark) = (true, 5...5, Masked(7)) },
-            Self.rule(3, .lookup(table: 9)) { ($0.isInverted, $0.destination) = (true, "192.0.2.0/24") },
+            Self.rule(3, .lookup(table: 9)) {
+                $0.isInverted = true
+                $0.destination = IPPrefix(IPAddress(192, 0, 2, 0), length: 24)
+            },
         ]
         #expect(visited(rules) == [1, 2])
     }
