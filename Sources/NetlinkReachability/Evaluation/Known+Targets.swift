@@ -237,7 +237,8 @@ extension Known {
         let returns = attempt { (known) throws(Interruption) in
             try known.answerArrival(of: evaluation, options)
         }
-        guard let carriers, let connected, let returns else { throw .missing }
+        let rules = attempt { (known) throws(Interruption) in try known.rules(of: evaluation) }
+        guard let carriers, let connected, let returns, let rules else { throw .missing }
         // If the outcome of an answer is not known, the report still has everything else.
         let known: ReachabilityReport.Returns? =
             switch returns {
@@ -246,7 +247,7 @@ extension Known {
             }
         return ReachabilityReport(
             target, evaluation, try value(of: carriers), connectResult: try value(of: connected),
-            returns: known,
+            returns: known, rules: try value(of: rules),
             name: { interfaces.knownFacts(aboutInterface: $0, .full)?.name })
     }
 
@@ -289,6 +290,7 @@ extension ReachabilityReport {
         _ carriers: [TunnelCarrier],
         connectResult: ConnectResult?,
         returns: Returns?,
+        rules: Rules?,
         name: (UInt32) -> String?
     ) {
         let dropped = returns?.arrival.flatMap { $0.outcome == .dropped ? $0.reason : nil }
@@ -306,6 +308,7 @@ extension ReachabilityReport {
             sourceAddress: evaluation.sourceAddress,
             connectResult: connectResult,
             returns: returns,
+            rules: rules,
             findings: evaluation.all.map { Finding($0, name: name) },
             knownCarriers: carriers.isEmpty ? nil : carriers
         )

@@ -26,7 +26,7 @@ struct DifferenceText {
         case .link(let change): ("link", sentence(change))
         case .address(let change): ("address", sentence(change, "address", words))
         case .route(let change): ("route", sentence(change))
-        case .rule(let change): ("rule", sentence(change, "rule", words))
+        case .rule(let change): ("rule", sentence(change, "rule", \.description))
         case .nexthop(let change): ("nexthop", sentence(change, "nexthop", words))
         case .neighbour(let change): ("neighbour", sentence(change))
         case .settings(let change): ("settings", Self.sentence(change.old, change.new, of: "all"))
@@ -202,43 +202,4 @@ struct DifferenceText {
         case .forwarding: "\(object.id) fdb"
         }
     }
-
-    // MARK: Rules
-
-    /// A rule as `ip rule` prints it.
-    func words(_ rule: Rule) -> String {
-        var words = "\(rule.priority):"
-        if rule.isInverted { words += " not" }
-        words += " from \(rule.source?.shortDescription ?? "all")"
-        if let destination = rule.destination { words += " to \(destination.shortDescription)" }
-        if rule.tos != 0 { words += " tos 0x\(String(rule.tos, radix: 16))" }
-        if let mark = rule.mark {
-            words += " fwmark 0x\(String(mark.value, radix: 16))"
-            if mark.mask != .max { words += "/0x\(String(mark.mask, radix: 16))" }
-        }
-        if let interface = rule.inputInterface { words += " iif \(interface)" }
-        if let interface = rule.outputInterface { words += " oif \(interface)" }
-        if let users = rule.users { words += " uidrange \(users.lowerBound)-\(users.upperBound)" }
-        if let number = rule.ipProtocol { words += " ipproto \(number)" }
-        if let ports = rule.sourcePorts { words += " sport \(Self.words(ports))" }
-        if let ports = rule.destinationPorts { words += " dport \(Self.words(ports))" }
-        if rule.isL3MDev { return words + " lookup [l3mdev-table]" }
-        switch rule.action {
-        case .lookup(let table): words += " lookup \(Route.tableName(table))"
-        case .goto(let priority): words += " goto \(priority)"
-        case .nop, .blackhole, .unreachable, .prohibit: words += " \(rule.action)"
-        case .other(let number): words += " action \(number)"
-        }
-        if let length = rule.suppressedPrefixLength { words += " suppress_prefixlength \(length)" }
-        return words
-    }
-
-    private static func words(_ ports: ClosedRange<UInt16>) -> String {
-        ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)-\(ports.upperBound)"
-    }
-}
-
-extension IPPrefix {
-    /// The prefix, without the length where it holds one address.
-    fileprivate var shortDescription: String { isHost ? address.description : description }
 }

@@ -84,6 +84,13 @@ extension ByteBuffer {
             json.member("code", returns.arrival?.reason.code.description)
             json.member("reason", returns.description)
         }
+        member("rules", object: report?.rules) { rules, json in
+            json.member("priority", rules.deciding?.priority)
+            json.member("rule", rules.deciding?.words)
+            json.member("table", rules.table)
+            json.member("passed", rules.passed.map(\.description))
+            json.member("undecided", rules.undecided.map(\.description))
+        }
         member("explanation", objects: report?.findings ?? []) { $1.members($0) }
         carriers(report?.carriers ?? [])
     }
@@ -140,7 +147,8 @@ extension ByteBuffer {
         member("interface", object: finding.interface) { $1.members($0, finding.interfaceState) }
     }
 
-    private mutating func members(_ route: NetworkRoute) {
+    /// Writes the members of a route.
+    mutating func members(_ route: NetworkRoute) {
         member("prefix", route.destination.description)
         for attribute in route.attributes { member(attribute.key, attribute.value) }
         member("nexthops", objects: route.nexthops) { nexthop, json in

@@ -230,7 +230,7 @@ private enum Part: Hashable {
         case .gateway(let key): (.gateway, "\(key.address) on \(text.name(key.interfaceIndex))")
         case .address(let address): (.address, text.words(address))
         case .route(let route): (.route, text.words(route))
-        case .rule(let rule): (.rule, text.words(rule))
+        case .rule(let rule): (.rule, rule.description)
         }
     }
 

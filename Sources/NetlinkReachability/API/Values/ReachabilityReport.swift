@@ -49,6 +49,10 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     /// addresses, because their members answer from other addresses, and for routes that encapsulate packets. If this
     /// host drops the answer, ``reason`` is ``ReachabilityReason/Code/answerDropped``, and the flags do not change.
     public let returns: Returns?
+    /// The policy rules that led to ``route``, or to the refusal.
+    ///
+    /// It is `nil` in a brief report, if no address was looked up, and if the rules are not known.
+    public let rules: Rules?
     /// Every address that was looked up, in the resolver's order, each with its own result; empty in a brief report.
     ///
     /// The default path has one public address of each family. It has two of IPv4 if the two halves of the address
@@ -61,7 +65,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case target, flags, reason, address, route, interface, gateway, sourceAddress, connectResult, findings
-        case returns
+        case returns, rules
         case knownCarriers = "carriers"
     }
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AddressLiterals
+import Fakes
+import NetlinkReachability
+import RoutingModel
+import RoutingSimulation
+import Testing
+
+/// The rules that a report names.
+struct ReportedRulesTests {
+    private static let route = NetworkChange.route("0.0.0.0/0", via: "192.0.2.254", dev: 2)
+
+    /// A host with 192.0.2.1 on eth0 and 198.51.100.1 on eth1.
+    private func source(_ changes: NetworkChange...) -> NetworkSource {
+        var host = makeHost()
+        for (index, address) in [(2, IPAddress("192.0.2.1")), (3, IPAddress("198.51.100.1"))] {
+            host.apply(
+                .address(InterfaceAddress(interfaceIndex: UInt32(index), address: address, prefixLength: 24)))
+        }
+        for change in changes { host.apply(change) }
+        return NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+    }
+
+    private func rules(_ source: NetworkSource) throws -> ReachabilityReport.Rules? {
+        let target = NetworkReachability(target: .address("203.0.113.7"), source: source)
+        return try target.blockingReport().rules
+    }
+
+    @Test func `a rule of which the user is not known leaves undecided which one decides, but not the table`()
+        throws
+    {
+        let source = source(
+            Self.route, .rule(.v4, 100, .lookup(table: 254)) { $0.users = 1_000...1_000 })
+        let found = try #require(try rules(source))
+        #expect(found.deciding == nil)
+        #expect(found.table == 254)
+        #expect(found.undecided.map(\.priority) == [100, 32_766])
+    }
+
+    @Test func `a rule with a selector that is not known counts only where it could have decided`() throws {
+        let found = try #require(
+            try rules(
+                source(
+                    Self.route,
+                    .rule(.v4, 90, .prohibit) {
+                        $0.hasUnknownSelector = true
+                        $0.mark = Masked(7)
+                    },
+                    .rule(.v4, 100, .lookup(table: 77)))))
+        #expect(found.deciding?.priority == 32_766)
+        #expect(found.passed.map(\.priority) == [0, 100])
+        #expect(found.undecided.isEmpty)
+    }
+
+    @Test func `without a route no rule decides, and a brief report has none`() throws {
+        let source = source(.rule(.v4, 100, .lookup(table: 77)))
+        let found = try #require(try rules(source))
+        #expect(found.deciding == nil && found.table == nil)
+        #expect(found.passed.map(\.priority) == [0, 100, 32_766, 32_767])
+        let target = NetworkReachability(target: .address("203.0.113.7"), source: source)
+        #expect(try target.blockingReport(.brief).rules == nil)
+    }
+
+    @Test func `a suppressed table is passed, and the same table decides by a later rule`() throws {
+        let found = try #require(
+            try rules(
+                source(Self.route, .rule(.v4, 100, .lookup(table: 254)) { $0.suppressedPrefixLength = 0 })))
+        #expect(found.deciding?.priority == 32_766)
+        #expect(found.passed.map(\.priority) == [0, 100])
+    }
+}
