@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import RoutingModel
 
 /// A local address, and the interface that its socket is bound to.
@@ -44,7 +45,19 @@ extension Known {
         return BoundInterface(index, link.name, link)
     }
 
-    /// The interface with an index; `nil` if there is none.
+    /// Finds an interface that a caller names, and without which there is no answer.
+    mutating func interface(
+        _ reference: InterfaceReference,
+        neededTo operation: String
+    ) throws(Interruption) -> BoundInterface {
+        guard let found = try interface(reference, of: .anyV4) else {
+            throw .failed(
+                ReachabilityError(
+                    operation: operation, number: ENODEV, message: reference.absence.description))
+        }
+        return found
+    }
+
     mutating func link(_ index: UInt32) throws(Interruption) -> Link? {
         try interfaces.facts(aboutInterface: index, .flags)?.link
     }

@@ -41,11 +41,13 @@ extension KernelRouting {
         return addresses
     }
 
-    /// Returns the IPv4 routes of a table whose prefix covers an address.
+    /// Returns the routes of a table whose prefix covers an address.
     func routes(
         inTable table: UInt32, over address: IPAddress
     ) throws(ReachabilityError) -> [Route] {
-        try routes(.v4, "list the routes of a table", inTable: table) { $0.destination.contains(address) }
+        try routes(address.family, "list the routes of a table", inTable: table) {
+            $0.destination.contains(address)
+        }
     }
 
     /// Lists routes of a type and a table.

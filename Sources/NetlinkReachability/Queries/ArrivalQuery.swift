@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import RoutingModel
 
 /// The query for what this host does with an arriving packet.
@@ -31,12 +30,7 @@ final class ArrivalQuery: Query {
                     .unsupportedFamily, operation: "find what becomes of \(description)",
                     message: "the sender and the target are of different families"))
         }
-        guard let found = try known.interface(interface, of: destination) else {
-            throw .failed(
-                ReachabilityError(
-                    operation: "find what becomes of \(description)", number: ENODEV,
-                    message: interface.absence.description))
-        }
+        let found = try known.interface(interface, neededTo: "find what becomes of \(description)")
         return try known.arrival(of: .arriving(on: found.index, from: source, to: destination, options))
     }
 }

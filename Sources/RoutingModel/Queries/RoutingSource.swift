@@ -89,7 +89,7 @@ package enum HostQuery<Answer> {
     /// The settings that decide about packets that arrive on an interface; `nil` when no interface has that index.
     case inputSettings(interface: UInt32, (InputSettings?) -> Answer)
 
-    /// The IPv4 routes of a table whose prefix covers an address, in no promised order; empty where they are not known.
+    /// The routes of a table whose prefix covers an address, in no promised order; empty where they are not known.
     case routes(TableQuery, ([Route]) -> Answer)
 
     // MARK: For reports

@@ -17,8 +17,8 @@ struct Check: TargetListCommand {
 
             To ask about a host with the name of a command, write: netflags check NAME.
 
-            Exit status: 0 every target is reachable, or with --arriving delivered or forwarded, 1 at least one is \
-            not, 2 at least one could not be evaluated, 64 wrong usage.
+            Exit status: 0 every target is reachable, with --arriving delivered or forwarded, with --why-not left \
+            for through the interface, 1 at least one is not, 2 at least one could not be evaluated, 64 wrong usage.
             """
     )
 
@@ -39,7 +39,8 @@ struct Check: TargetListCommand {
     func perform() throws -> ExitStatus {
         let query = try query()
         let operands = try query.operands()
-        if let arriving = try settings.arrival(query, socket) { return try arriving.run(query, operands) }
+        if let question = try settings.arrival(query, socket) { return try question.run(query, operands) }
+        if let question = try settings.exit(query) { return try question.run(query, operands) }
         let output = Output.standard
         var pending = PendingReports(query, try query.recording?.source() ?? .kernel)
         var format: (any LineFormat)? =
@@ -114,13 +115,20 @@ struct CheckSettings: ParsableArguments {
         parsedBy: SocketText.address)
     var from: IPAddress?
 
+    @Option(
+        word: "What keeps packets from leaving through an interface.", "name",
+        .names(printedBy: "ls /sys/class/net"))
+    var whyNot: String?
+
     @Option(limitOf: "resolving each name")
     var timeout: Duration = .seconds(5)
 
-    /// The packets of `--arriving`; `nil` without it.
+    /// The question of `--arriving`; `nil` without it.
     ///
     /// - Throws: A usage error for options that mean nothing for such packets.
-    func arrival(_ query: TargetQuery, _ socket: SocketOptions) throws(UsageError) -> ArrivingPackets? {
+    func arrival(_ query: TargetQuery, _ socket: SocketOptions) throws(UsageError) -> TargetQuestion<
+        PacketArrival
+    >? {
         guard let arriving else {
             try UsageError.refuse([("--from", from != nil)], because: "it is for --arriving INTERFACE")
             return nil
@@ -128,10 +136,21 @@ struct CheckSettings: ParsableArguments {
         try UsageError.refuse(
             [
                 ("--interface", socket.interface != nil), ("--source", socket.source != nil),
-                ("--uid", socket.uid != nil), ("--explain", explain),
+                ("--uid", socket.uid != nil), ("--explain", explain), ("--why-not", whyNot != nil),
                 ("--format prometheus", query.format == .prometheus),
             ], because: "--arriving is about a packet and no socket: give its sender with --from")
-        return ArrivingPackets(interface: arriving, sender: from)
+        return TargetQuestion(arrivingOn: arriving, from: from)
+    }
+
+    /// The question of `--why-not`; `nil` without it.
+    ///
+    /// - Throws: A usage error for options whose output it does not have.
+    func exit(_ query: TargetQuery) throws(UsageError) -> TargetQuestion<PacketExit>? {
+        guard let whyNot else { return nil }
+        try UsageError.refuse(
+            [("--explain", explain), ("--format prometheus", query.format == .prometheus)],
+            because: "--why-not has an answer of its own")
+        return TargetQuestion(whyNot: whyNot)
     }
 
     /// The query with these options.

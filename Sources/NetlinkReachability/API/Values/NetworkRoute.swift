@@ -133,7 +133,12 @@ extension NetworkRoute: CustomStringConvertible {
     /// The entry in the order of `ip route`: `default table main metric 100`.
     ///
     /// The type comes first, unless it is `unicast`.
-    public var description: String {
+    public var description: String { words(attributes) }
+
+    /// The entry without what most routes have.
+    var shortWords: String { words(attributes.filter { !$0.isOmittable }) }
+
+    private func words(_ attributes: [Attribute]) -> String {
         let beginning = type == RouteType.unicast.description ? [] : [type]
         let prefix = destination.isDefault ? "default" : destination.description
         return (beginning + [prefix] + attributes.compactMap(\.words)).joined(separator: " ")

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RoutingModel
+
+// Whether packets leave through an interface, and what the kernel meets first that keeps them from it.
+
+/// What leads packets elsewhere, while it is looked for.
+private struct ExitSearch {
+    let link: Link
+    let evaluation: Evaluation
+    let query: RouteQuery
+    /// The names of the interfaces of all routes.
+    var names: [UInt32: String] = [:]
+
+    /// The outcome for packets that are routed there, and do not leave.
+    var blocked: PacketExit {
+        let obstacle: PacketExit.Obstacle =
+            evaluation.kind.isAboutSource
+            ? .source : evaluation.kind == .interfaceDown ? .interfaceDown : .noCarrier
+        return PacketExit(
+            obstacle, evaluation.reason.description, route: evaluation.answer?.entry.map(named))
+    }
+
+    func named(_ route: Route) -> NetworkRoute { NetworkRoute(route, name: { names[$0] }) }
+
+    /// A route in words, with the interfaces that it leaves through.
+    func words(_ route: Route) -> String {
+        let exits = Set(route.nexthops.compactMap { names[$0.interfaceIndex] }).sorted()
+        return named(route).shortWords + (exits.isEmpty ? "" : " on \(exits.joined(separator: " and "))")
+    }
+
+    /// Whether a route takes the packets, and out of the interface.
+    func leads(_ route: Route) -> Bool {
+        let leaves = [RouteType.unicast, .multicast, .broadcast].contains(route.type)
+        return (leaves || route.type == .local && link.flags.contains(.loopback))
+            && (route.tos == 0 || route.tos == query.comparedTypeOfService)
+            && route.source.map { prefix in query.source.map(prefix.contains) ?? false } ?? true
+            && !route.isCloned && route.nexthops.contains { $0.interfaceIndex == link.index }
+    }
+}
+
+extension Known {
+    /// Whether packets to a target leave through an interface.
+    ///
+    /// - Throws: An ``Interruption`` if it needs more, or the outcome is not known.
+    mutating func exit(
+        of target: ReachabilityTarget,
+        _ options: ReachabilityOptions,
+        through interface: BoundInterface
+    ) throws(Interruption) -> PacketExit {
+        let evaluation = try evaluation(of: target, options, .full)
+        guard let link = try link(interface.index) else {
+            return PacketExit(.interfaceDown, "\(interface.name) is gone")
+        }
+        guard let query = evaluation.query, let answer = evaluation.answer else {
+            let isAboutSource = evaluation.kind.isAboutSource
+            return PacketExit(isAboutSource ? .source : .target, evaluation.reason.description)
+        }
+        var search = ExitSearch(link: link, evaluation: evaluation, query: query)
+        for link in try host.links.get() { search.names[link.index] = link.name }
+        let isDelivered = answer.type == .local || answer.type == .anycast
+        let exits = isDelivered ? [1] : answer.nexthops.map(\.interfaceIndex)
+        if exits.contains(link.index) {
+            guard evaluation.rank == 2 else { return search.blocked }
+            let isDown = answer.nexthops.allSatisfy { $0.isDown || $0.interfaceIndex != link.index }
+            if isDown, !isDelivered, evaluation.nexthop?.interfaceIndex != link.index {
+                return PacketExit(.noCarrier, "\(link.name) has no carrier")
+            }
+            let words = exits.count == 1 ? "" : "those of some connections, "
+            return PacketExit(nil, "\(words)\(evaluation.reason)", route: answer.entry.map(search.named))
+        }
+        if query.outputInterface != 0, query.outputInterface != link.index {
+            return PacketExit(
+                .binding, "the socket is bound to \(evaluation.boundInterface ?? "another interface")")
+        }
+        guard link.flags.contains(.up) else { return PacketExit(.interfaceDown, "\(link.name) is down") }
+        if answer.isRejected, evaluation.kind.isAboutSource { return search.blocked }
+        let walk = try rules(of: query, answer)
+        guard walk.undecided.isEmpty else {
+            throw .failed(
+                ReachabilityError(
+                    .undecided, operation: "find what keeps packets from \(link.name)",
+                    message: "it is not known whether the rule \(walk.undecided[0]) selects them"))
+        }
+        return try obstacle(walk, search)
+    }
+
+    /// What keeps packets that leave elsewhere, or not at all, from leaving through an interface.
+    private mutating func obstacle(
+        _ walk: RuleWalk,
+        _ search: ExitSearch
+    ) throws(Interruption) -> PacketExit {
+        // The tables behind rules that refuse the packets count, too.
+        var steps: [(rule: Rule, table: UInt32)] = []
+        let leading = walk.rules.filter { rule in
+            if case .refusal? = rule.step(vrfTable: nil) { false } else { true }
+        }
+        leading.walk(
+            vrfTable: walk.packet.vrf?.vrfTable, selects: { $0.selects(walk.packet) },
+            visit: { rule, step -> Void? in
+                if case .table(let table) = step { steps.append((rule, table)) }
+                return nil
+            })
+        let others = walk.rules.compactMap { rule -> (rule: Rule, table: UInt32)? in
+            guard case .table(let table)? = rule.step(vrfTable: nil),
+                !steps.contains(where: { $0.table == table })
+            else { return nil }
+            return (rule, table)
+        }
+        let tables = Set((steps + others).map { $0.table }).sorted()
+        let address = search.query.destination.withoutZone
+        let found = try values(of: tables) { (table, known) throws(Interruption) in
+            try known.host.routes.get(KnownHost.TableQuery(table: table, address: address))
+        }
+        let routes = Dictionary(uniqueKeysWithValues: zip(tables, found))
+        /// The first route of a table that leads there.
+        func there(_ table: UInt32) -> Route? {
+            routes[table]?.filter(search.leads).min {
+                ($1.destination.length, $0.priority) < ($0.destination.length, $1.priority)
+            }
+        }
+        let candidates = steps.compactMap { (rule, table) in there(table).map { (rule: rule, route: $0) } }
+        let isPassedOver = { (rule: Rule, route: Route) in
+            rule.suppresses(length: route.destination.length, group: search.link.group)
+        }
+        guard let (rule, other) = candidates.first(where: { !isPassedOver($0, $1) }) ?? candidates.first
+        else {
+            guard let step = others.first(where: { there($0.table) != nil }), let other = there(step.table)
+            else {
+                return PacketExit(.noRoute, "no route through \(search.link.name)", rule: walk.deciding)
+            }
+            return PacketExit(
+                .selector,
+                "the route \(search.words(other)) is for other packets, by the rule \(step.rule)",
+                rule: step.rule, other: search.named(other))
+        }
+        return search.obstacle(walk, before: other, by: rule, in: routes[other.table] ?? [])
+    }
+}
+
+extension ExitSearch {
+    /// What the kernel meets before a route through the interface.
+    fileprivate func obstacle(
+        _ walk: RuleWalk, before other: Route, by rule: Rule, in routes: [Route]
+    ) -> PacketExit {
+        let entry = walk.route
+        func exit(
+            _ obstacle: PacketExit.Obstacle, _ reason: String, _ route: Route? = nil, rule: Rule? = nil
+        ) -> PacketExit {
+            PacketExit(
+                obstacle, reason, rule: rule ?? walk.deciding, route: (route ?? entry).map(named),
+                other: named(other))
+        }
+        let ignored = exit(.noCarrier, "\(link.name) has no carrier, and routes without one are ignored")
+        let place = walk.deciding.flatMap { walk.rules.firstIndex(of: $0) } ?? walk.rules.endIndex
+        if let own = walk.rules.firstIndex(of: rule), own < place {
+            // The table of the route was looked up, and the packets did not take it.
+            if rule.suppresses(length: other.destination.length, group: link.group) {
+                return exit(.rule, "the rule \(rule) passes over \(words(other))", rule: rule)
+            }
+            if let first = routes.refusing(before: other) {
+                return exit(
+                    .route, "the route \(words(first)) comes before \(words(other))", first, rule: rule)
+            }
+            return ignored
+        }
+        let isOwnTable = entry?.table == other.table
+        if let deciding = walk.deciding, !isOwnTable, !Rule.standard.contains(deciding) {
+            let what = entry.map { "has \(words($0))" } ?? "refuses the packets"
+            return exit(.rule, "the rule \(deciding) comes first, and \(what)")
+        }
+        guard let entry else { return ignored }
+        let isDead = other.nexthops.allSatisfy { $0.interfaceIndex != link.index || $0.flags.contains(.dead) }
+        if isOwnTable, entry.destination.length > other.destination.length {
+            return exit(.prefix, "the route \(words(entry)) has a longer prefix than \(words(other))")
+        }
+        if isOwnTable, entry.destination == other.destination, entry.priority < other.priority {
+            return exit(.metric, "the route \(words(entry)) has a lower metric than \(words(other))")
+        }
+        if isOwnTable, entry.nexthops.contains(where: { $0.interfaceIndex == link.index }) {
+            return exit(.hash, "the kernel chooses another nexthop of \(words(entry)) by a hash")
+        }
+        if isOwnTable, isDead { return ignored }
+        return exit(.route, "the route \(words(entry)) comes before \(words(other))")
+    }
+}
+
+extension [Route] {
+    /// The route of a type that sends nothing that a lookup finds before another one; `nil` for none.
+    fileprivate func refusing(before other: Route) -> Route? {
+        filter { route in
+            route.type.isRejecting
+                && (other.destination.length, route.priority) <= (route.destination.length, other.priority)
+        }.max { $0.destination.length < $1.destination.length }
+    }
+}
+
+extension ReachabilityReason.Kind {
+    /// Whether no packet leaves for want of a source address.
+    fileprivate var isAboutSource: Bool {
+        [.noSourceAddress, .unusableSource, .notOwnAddress, .loopbackSource].contains(self)
+    }
+}
