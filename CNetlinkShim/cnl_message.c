@@ -200,6 +200,17 @@ static int cnl_read_nexthops(const struct nlattr *attribute, cnl_route *route) {
     return status;
 }
 
+/* RTA_METRICS: the MTU among them. One that is cut is as good as none. */
+static void cnl_read_metrics(const struct nlattr *attribute, cnl_route *route) {
+    cnl_run run = cnl_run_of(cnl_attribute_value(attribute), cnl_attribute_length(attribute));
+    const struct nlattr *metric;
+    while ((metric = cnl_run_next(&run))) {
+        if (cnl_attribute_type(metric) == RTAX_MTU) {
+            cnl_copy(metric, &route->mtu, sizeof(route->mtu));
+        }
+    }
+}
+
 /* Reads one attribute. `route` has the fields of the header. */
 static bool cnl_read_route(const struct nlattr *attribute, cnl_route *route) {
     struct rta_cacheinfo lifetime;
@@ -227,6 +238,9 @@ static bool cnl_read_route(const struct nlattr *attribute, cnl_route *route) {
         }
         route->has_lifetime = true;
         route->expires = lifetime.rta_expires;
+        return true;
+    case RTA_METRICS:
+        cnl_read_metrics(attribute, route);
         return true;
     case RTA_MULTIPATH:
         return cnl_read_nexthops(attribute, route) == 0;

@@ -49,6 +49,7 @@ typedef struct cnl_route {
     uint32_t table;
     uint32_t priority;     /* metric */
     uint32_t nexthop_id;   /* RTA_NH_ID, 0 for none */
+    uint32_t mtu;          /* RTAX_MTU of RTA_METRICS, 0 for none */
     int32_t expires;       /* RTA_CACHEINFO rta_expires, USER_HZ ticks; 0 = never, negative = expired */
     uint8_t destination[16];
     uint8_t source[16];

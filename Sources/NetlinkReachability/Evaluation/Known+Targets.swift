@@ -309,6 +309,10 @@ extension ReachabilityReport {
             connectResult: connectResult,
             returns: returns,
             rules: rules,
+            pathMTU: evaluation.query?.wantsEntry == true
+                ? evaluation.answer?.match?.pathMTU.map {
+                    PathMTU(mtu: $0.mtu, seconds: Int($0.expires) / 100)
+                } : nil,
             findings: evaluation.all.map { Finding($0, name: name) },
             knownCarriers: carriers.isEmpty ? nil : carriers
         )

@@ -174,6 +174,10 @@ extension RouteMatch {
         if query.selectsNexthop {
             // All zero if the kernel names no source. The kernel also omits the source if the query names it.
             source = query.source ?? IPAddress(family: route.family, fixedBytes: route.preferred_source)
+            // An MTU with a lifetime is one that an exception has learned; others are set.
+            if route.mtu != 0, route.flags & UInt32(RTM_F_CLONED) != 0, let lifetime, lifetime > 0 {
+                pathMTU = PathMTU(mtu: route.mtu, expires: lifetime)
+            }
         }
         if query.wantsEntry { entry = Route(route) }
     }

@@ -222,8 +222,22 @@ package struct RouteMatch: Hashable, Sendable {
     /// Properties of few answers, boxed so that a copy of other answers needs only one reference count.
     private struct More: Hashable {
         /// The other nexthops of a multipath entry.
-        let others: [Nexthop]
-        let entry: Route?
+        var others: [Nexthop] = []
+        var entry: Route?
+        var pathMTU: PathMTU?
+    }
+
+    /// A path MTU that the kernel has learned.
+    package struct PathMTU: Hashable, Sendable {
+        /// The MTU in bytes.
+        package let mtu: UInt32
+        /// How long it is kept, in 1/100 s.
+        package let expires: Int32
+
+        /// Describes a path MTU.
+        package init(mtu: UInt32, expires: Int32) {
+            (self.mtu, self.expires) = (mtu, expires)
+        }
     }
 
     /// Describes an entry by the properties that the rules read.
@@ -256,18 +270,26 @@ package struct RouteMatch: Hashable, Sendable {
             nexthop = newValue.first
             var entry = entry
             entry?.nexthops = newValue
-            store(Array(newValue.dropFirst()), entry)
+            change { ($0.others, $0.entry) = (Array(newValue.dropFirst()), entry) }
         }
     }
 
     /// The table's entry; `nil` if the query does not request it.
     package var entry: Route? {
         get { more?.value.entry }
-        set { store(more?.value.others ?? [], newValue) }
+        set { change { $0.entry = newValue } }
     }
 
-    private mutating func store(_ others: [Nexthop], _ entry: Route?) {
-        more = others.isEmpty && entry == nil ? nil : Box(More(others: others, entry: entry))
+    /// The path MTU that the kernel has learned for the packet; `nil` for none.
+    package var pathMTU: PathMTU? {
+        get { more?.value.pathMTU }
+        set { change { $0.pathMTU = newValue } }
+    }
+
+    private mutating func change(_ body: (inout More) -> Void) {
+        var changed = more?.value ?? More()
+        body(&changed)
+        more = changed == More() ? nil : Box(changed)
     }
 }
 
@@ -455,6 +477,7 @@ extension RouteAnswer {
         // The packet's match is not copied, because it is large.
         match.source = packet.source
         match.lifetime.shorten(to: packet.lifetime)
+        if let pathMTU = packet.match?.pathMTU { match.pathMTU = pathMTU }
         if match.type != .local, match.type != .anycast {
             match.take(packet, to: query.destination.withoutZone, takesOne: takesOne)
         }

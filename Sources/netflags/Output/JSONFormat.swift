@@ -91,6 +91,10 @@ extension ByteBuffer {
             json.member("passed", rules.passed.map(\.description))
             json.member("undecided", rules.undecided.map(\.description))
         }
+        member("mtu", object: report?.pathMTU) { learned, json in
+            json.member("mtu", learned.mtu)
+            json.member("seconds", learned.seconds)
+        }
         member("explanation", objects: report?.findings ?? []) { $1.members($0) }
         carriers(report?.carriers ?? [])
     }

@@ -100,6 +100,7 @@ extension ByteBuffer {
         for finding in report.findings { explanation(of: finding, from: report.sourceAddress) }
         for carrier in report.carriers { explain("carrier", carrier.description) }
         if let rules = report.rules, !rules.areStandard { explain("rules", rules.description) }
+        if let pathMTU = report.pathMTU { explain("mtu", pathMTU.description) }
         if let source = report.sourceAddress { explain("source", source.description) }
         if let result = report.connectResult { explain("socket", result.description) }
         if let returns = report.returns { explain("returns", returns.description) }

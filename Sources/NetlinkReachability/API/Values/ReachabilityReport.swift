@@ -53,6 +53,10 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     ///
     /// It is `nil` in a brief report, if no address was looked up, and if the rules are not known.
     public let rules: Rules?
+    /// The path MTU that the kernel has learned for the address from an ICMP message.
+    ///
+    /// It is `nil` if it has learned none, in a brief report, and of a recorded or simulated network.
+    public let pathMTU: PathMTU?
     /// Every address that was looked up, in the resolver's order, each with its own result; empty in a brief report.
     ///
     /// The default path has one public address of each family. It has two of IPv4 if the two halves of the address
@@ -65,7 +69,7 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case target, flags, reason, address, route, interface, gateway, sourceAddress, connectResult, findings
-        case returns, rules
+        case returns, rules, pathMTU
         case knownCarriers = "carriers"
     }
 
@@ -99,6 +103,16 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         public let arrival: PacketArrival?
         /// Why it is not known, in words; `nil` if it is known.
         public let unknown: String?
+    }
+
+    /// A path MTU that the kernel has learned.
+    ///
+    /// The kernel's counterpart are `RTAX_MTU` and the lifetime of an exception of the route.
+    public struct PathMTU: Hashable, Sendable, Codable {
+        /// The largest packet that goes through, in bytes with the IP header.
+        public let mtu: UInt32
+        /// How long the kernel keeps it, in whole seconds.
+        public let seconds: Int
     }
 
     /// The result for one address.
@@ -211,6 +225,11 @@ extension ReachabilityReport.Returns: CustomStringConvertible {
         case .failure(let error): self.init(isDelivered: nil, arrival: nil, unknown: error.description)
         }
     }
+}
+
+extension ReachabilityReport.PathMTU: CustomStringConvertible {
+    /// One line: `path MTU 1400, learned, expires in 590 s`.
+    public var description: String { "path MTU \(mtu), learned, expires in \(seconds) s" }
 }
 
 // MARK: - Findings

@@ -66,7 +66,7 @@ struct CheckJSONTests {
             objects.map(\.keys)
                 == Array(
                     repeating: Self.keys + [
-                        "sourceAddress", "connect", "returns", "rules", "explanation", "evidence",
+                        "sourceAddress", "connect", "returns", "rules", "mtu", "explanation", "evidence",
                     ], count: 2))
         let finding = try #require(objects.first?["explanation"]?.elements.first)
         #expect(

@@ -4,7 +4,7 @@ import NamespaceTraits
 import TestNamespaces
 import Testing
 
-/// What `--explain` says of the rules that led to a route.
+/// What `--explain` says of the rules that led to a route, and of the path MTU that the route has learned.
 @Suite(.needs(.veth))
 struct ExplainedRouteTests {
     private func explained(_ arguments: [String], in host: TestNamespace) throws -> JSONValue {
@@ -54,5 +54,36 @@ struct ExplainedRouteTests {
         #expect(
             try text().contains("rules     95: from all to 192.0.2.9 prohibit; passed 90: from all lookup 76")
         )
+    }
+
+    @Test(arguments: [false, true])
+    func `the path MTU that a router reports is shown, with its lifetime`(isIPv6: Bool) throws {
+        let host = try TestNamespace()
+        let router = try host.makePeer()
+        let server = try router.makePeer()
+        func address(_ network: Int, _ number: Int) -> String {
+            isIPv6 ? "2001:db8:\(network)::\(number)" : "10.0.\(network).\(number)"
+        }
+        let length = isIPv6 ? "/64" : "/24"
+        try host.wire("w0", address(1, 1) + length, to: router)
+        try router.address("w0-far", address(1, 254) + length)
+        try router.wire("w1", address(2, 254) + length, to: server)
+        try server.address("w1-far", address(2, 9) + length)
+        for name in ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"] { try router.set(name, "1") }
+        try router.ip("link set w1 mtu 1400")
+        try host.ip("route add default via \(address(1, 254))")
+        let target = address(2, 9)
+        #expect(try explained([target], in: host)["mtu"] == .null)
+        // Linux sends UDP with the flag that forbids fragments.
+        try host.wait(until: "the path MTU is learned") {
+            _ = try host.run(["bash", "-c", "printf '%01440d' 0 > /dev/udp/\(target)/9"])
+            return try explained([target], in: host)["mtu"] != .null
+        }
+        let learned = try #require(try explained([target], in: host)["mtu"])
+        #expect(learned["mtu"]?.number == 1_400)
+        #expect((1...600).contains(learned["seconds"]?.number ?? 0))
+        let text = try host.run([NetflagsProcess.path, "--explain", target]).output
+        #expect(text.contains("mtu       path MTU 1400, learned, expires in "), "\(text)")
+        #expect(try explained([address(2, 10)], in: host)["mtu"] == .null)
     }
 }

@@ -80,7 +80,7 @@ struct WatchTests {
             row.keys == [
                 "target", "flags", "rawValue", "letters", "reachable", "address", "interface",
                 "interfaceType", "gateway", "code", "reason", "error", "time", "sourceAddress", "connect",
-                "returns", "rules", "explanation", "cause",
+                "returns", "rules", "mtu", "explanation", "cause",
             ]
         )
         let time = try #require(row["time"]?.string)
