@@ -34,14 +34,26 @@ extension Packet {
         guard case .answered(let answer) = route.outcome, answer.isNexthopUndecided, !candidate.isDefaultPath,
             !answer.isEncapsulated
         else { return judgement }
-        let traits = try known.traits(of: answer, inner)
-        for nexthop in answer.nexthops {
-            let one = ReachabilityRules.judge(
-                answer.with { $0.nexthops = [nexthop] }, of: candidate, route.query
-            ) { traits[$0] }
-            guard one.flags == judgement.flags else { throw .failed(.undecidedSource(route.query)) }
+        let others = try judgements(of: answer, route, &known).map(\.flags)
+        // To a tunnel it makes no difference how its packets leave.
+        let isSure = others.allSatisfy { isOuter ? $0.rank == judgement.flags.rank : $0 == judgement.flags }
+        guard isSure, answer.match?.refusal == nil || judgement.flags.isEmpty else {
+            throw .failed(.undecidedSource(route.query))
         }
         return judgement
+    }
+
+    /// Judges each nexthop of an answer alone.
+    private func judgements(
+        of answer: RouteAnswer,
+        _ route: PacketRoute,
+        _ known: inout Known
+    ) throws(Interruption) -> [Judgement] {
+        let traits = try known.traits(of: answer, inner)
+        return answer.nexthops.map { nexthop in
+            let one = answer.with { ($0.nexthops, $0.refusal) = ([nexthop], nil) }
+            return ReachabilityRules.judge(one, of: candidate, route.query) { traits[$0] }
+        }
     }
 
     private func judgeEncapsulated(
@@ -162,15 +174,17 @@ extension Packet {
         _ known: inout Known
     ) throws(Interruption) -> [ReachabilityReason] {
         guard judgement.kind == .someConnections, detail != .flags else { return [] }
-        let traits = try known.traits(of: answer, inner)
         var first: [Bool: ReachabilityReason] = [:]
-        for nexthop in answer.nexthops {
-            let one = ReachabilityRules.judge(
-                answer.with { $0.nexthops = [nexthop] }, of: candidate, route.query
-            ) { traits[$0] }
+        for one in try judgements(of: answer, route, &known) {
             let leaves = one.flags.rank == 2
-            if leaves ? nexthop != judgement.nexthop : first[false] != nil { continue }
+            if leaves ? one.nexthop != judgement.nexthop : first[false] != nil { continue }
             first[leaves] = try evaluation(route, one, &known).reason
+        }
+        if first[false] == nil, let refusal = answer.match?.refusal {
+            let refused = PacketRoute(
+                outcome: .answered(.rejected(refusal.rejection)), query: route.query.from(refusal.source),
+                boundInterface: route.boundInterface)
+            first[false] = try evaluation(refused, try judge(refused, &known), &known).reason
         }
         return [first[true], first[false]].compactMap(\.self)
     }

@@ -338,8 +338,9 @@ extension Packet {
                 continue
             }
             guard earlier.answer.path != next.answer.path else { continue }
-            // Each nexthop of an IPv4 route has its own source: the nexthops for all sources are evaluated.
-            guard !isIPv6, let both = earlier.answer.merged(with: next.answer) else {
+            // Each nexthop of an IPv4 route has a source: the nexthops of all of them are evaluated. A tunnel that
+            // sends in any case is not undecided.
+            guard !isIPv6 || isOuter, let both = Self.merged(earlier, next) else {
                 throw .failed(.undecidedSource(query.from(source)))
             }
             found?.answer = both
@@ -347,6 +348,16 @@ extension Packet {
         guard let found else { return (nil, first) }
         // With several addresses, it is unknown which one the kernel selects.
         return sources.count > 1 ? (nil, found.answer.with { $0.source = nil }) : found
+    }
+
+    /// What becomes of packets that have one source address or another one; `nil` if their routes differ in type.
+    private static func merged(_ one: Selection, _ other: Selection) -> RouteAnswer? {
+        switch (one.answer, other.answer) {
+        case (.rejected, .rejected): one.answer
+        case (.taken, .taken): one.answer.merged(with: other.answer)
+        case (.taken, .rejected(let rejection)): one.answer.refusing(SourceRefusal(other.source, rejection))
+        case (.rejected(let rejection), .taken): other.answer.refusing(SourceRefusal(one.source, rejection))
+        }
     }
 
     /// Ensures that the facts about the interfaces of an answer are known.

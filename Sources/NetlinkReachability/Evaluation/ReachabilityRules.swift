@@ -41,6 +41,7 @@ package enum ReachabilityRules {
         {
             (judgement.flags, judgement.kind) = ([], .unusableSource)
         }
+        if match.refusal != nil, judgement.flags.rank == 2 { judgement.kind = .someConnections }
         return judgement
     }
 

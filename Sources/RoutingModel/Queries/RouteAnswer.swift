@@ -225,6 +225,7 @@ package struct RouteMatch: Hashable, Sendable {
         var others: [Nexthop] = []
         var entry: Route?
         var pathMTU: PathMTU?
+        var refusal: SourceRefusal?
     }
 
     /// A path MTU that the kernel has learned.
@@ -268,28 +269,50 @@ package struct RouteMatch: Hashable, Sendable {
         get { (nexthop.map { [$0] } ?? []) + (more?.value.others ?? []) }
         set {
             nexthop = newValue.first
-            var entry = entry
-            entry?.nexthops = newValue
-            change { ($0.others, $0.entry) = (Array(newValue.dropFirst()), entry) }
+            store {
+                $0.others = Array(newValue.dropFirst())
+                $0.entry?.nexthops = newValue
+            }
         }
     }
 
     /// The table's entry; `nil` if the query does not request it.
     package var entry: Route? {
         get { more?.value.entry }
-        set { change { $0.entry = newValue } }
+        set { store { $0.entry = newValue } }
+    }
+
+    /// What refuses packets from another source address that the kernel can select.
+    ///
+    /// `nil` where the entry takes those from each address.
+    package var refusal: SourceRefusal? {
+        get { more?.value.refusal }
+        set { store { $0.refusal = newValue } }
     }
 
     /// The path MTU that the kernel has learned for the packet; `nil` for none.
     package var pathMTU: PathMTU? {
         get { more?.value.pathMTU }
-        set { change { $0.pathMTU = newValue } }
+        set { store { $0.pathMTU = newValue } }
     }
 
-    private mutating func change(_ body: (inout More) -> Void) {
-        var changed = more?.value ?? More()
-        body(&changed)
-        more = changed == More() ? nil : Box(changed)
+    private mutating func store(_ change: (inout More) -> Void) {
+        var contents = more?.value ?? More()
+        change(&contents)
+        more = contents == More() ? nil : Box(contents)
+    }
+}
+
+/// A source address that the kernel can select, and how it refuses packets from there.
+package struct SourceRefusal: Hashable, Sendable {
+    /// The address; `nil` where it is unknown.
+    package let source: IPAddress?
+    /// Why nothing takes the packets.
+    package let rejection: RouteRejection
+
+    /// Describes a refusal.
+    package init(_ source: IPAddress?, _ rejection: RouteRejection) {
+        (self.source, self.rejection) = (source, rejection)
     }
 }
 
@@ -301,6 +324,15 @@ extension RouteAnswer {
         guard let type, other.type == type else { return nil }
         return with {
             $0.nexthops += other.nexthops.filter { !nexthops.contains($0) }
+            $0.refusal = $0.refusal ?? other.match?.refusal
+            $0.isNexthopUndecided = true
+        }
+    }
+
+    /// The entry for packets of which those from another source address are refused.
+    package func refusing(_ refusal: SourceRefusal) -> RouteAnswer {
+        with {
+            $0.refusal = $0.refusal ?? refusal
             $0.isNexthopUndecided = true
         }
     }

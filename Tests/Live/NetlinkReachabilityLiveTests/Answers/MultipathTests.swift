@@ -93,6 +93,29 @@ struct MultipathTests {
         try host.expect(.defaultPath, .routed, "someConnections", through: "w1")
     }
 
+    /// The packets of one source address are refused, and the default path had been undecided: a report left it out
+    /// where the other half of the addresses has another route.
+    @Test(.needs(.veth)) func `a rule that refuses packets of one nexthop leaves some of the default path`()
+        throws
+    {
+        let host = try TestNamespace.twoWires()
+        try host.ip(
+            "route add default nexthop via 192.0.2.254 dev w0 nexthop via 203.0.113.254 dev w1",
+            "rule add pref 70 from 192.0.2.1 unreachable")
+        let answers = try (1...40).map { try host.ask("193.0.0.\($0)") }
+        #expect(answers.allSatisfy { $0.witness == "" })
+        #expect(Set(answers.map(\.reason)) == ["gateway", "refusedByRule"])
+        try host.expect(.defaultPath, .routed, "someConnections", through: "w0")
+        let text = try host.ask(.defaultPath).text
+        #expect(text.hasSuffix(", but the rule 70 (from 192.0.2.1/32) says unreachable"), "\(text)")
+        try host.ip("route add 0.0.0.0/1 via 203.0.113.254 dev w1")
+        try host.expect(.defaultPath, .routed, "gateway", through: "w1")
+        let findings = try host.ask(.defaultPath).findings
+        #expect(findings.contains { $0.contains("206.0.0.1") }, "\(findings)")
+        try host.ip("rule add pref 71 from 203.0.113.1 unreachable")
+        try host.expect(.defaultPath, .none)
+    }
+
     // MARK: By the ports
 
     @Test(.needs(.veth)) func `with two usable nexthops the answer always names the lower index`() throws {
