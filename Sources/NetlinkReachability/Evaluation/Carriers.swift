@@ -259,7 +259,11 @@ extension Known {
                 carriers[key]?.waits = round
                 throw error
             }
-            let state: CarrierState = failure.code == .undecided ? .unknown : .failed(failure)
+            // No flag depends on a carrier that is inferred. Whether a tunnel with an exact one sends is undecided
+            // with its outer packets.
+            let isUnknown =
+                failure.code == .undecided && (!key.outer.isExact || failure == .undecidedCarrier)
+            let state: CarrierState = isUnknown ? .unknown : .failed(failure)
             carriers[key]?.state = state
             return state
         }
@@ -286,7 +290,7 @@ extension Known {
         of key: CarrierKey
     ) throws(Interruption) -> Carrier {
         let route = try packet.route(&self)
-        var judgement = try packet.judge(route, &self)
+        var judgement = try packet.judgeAlone(route, &self)
         var depth = if case .toEndpoint = key.outer { 0 } else { 1 }
         if let nexthop = judgement.nexthop,
             let facts = try interfaces.facts(aboutInterface: nexthop.interfaceIndex, packet.detail),

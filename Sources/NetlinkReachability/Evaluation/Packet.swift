@@ -388,7 +388,7 @@ extension Packet {
 }
 
 extension ReachabilityError {
-    fileprivate static let undecidedCarrier = ReachabilityError(
+    static let undecidedCarrier = ReachabilityError(
         .undecided,
         operation: "find what carries a tunnel",
         message: "the route of the outer packets has more than \(CarrierKey.nexthopLimit) nexthops"

@@ -154,6 +154,34 @@ struct CarrierTests {
         #expect(report.reason.description == "inside other packets (seg6 to 2001:db8:9::9) on eth1")
     }
 
+    /// Of addresses that fit alike the kernel selects one that no dump shows.
+    ///
+    /// The tunnel had counted as carried.
+    @Test func `a tunnel is undecided with its outer packets, and carried where they leave in any case`()
+        throws
+    {
+        try addWires()
+        tunnel(4, "vxlan4", to: "2001:db8:4000::9", kind: "vxlan")
+        try route("10.9.4.0/24", 4)
+        let target = NetworkReachability(target: .address("10.9.4.9"), source: network.source)
+        // eth0 has 2001:db8::2.
+        let own = InterfaceAddress(interfaceIndex: 3, address: "2001:db8:8::1", prefixLength: 64)
+        network.routing.change { $0.snapshot.apply(.address(own)) }
+        func addRoute(_ index: UInt32, from source: String) {
+            network.apply(.route("2001:db8:4000::/48", dev: index) { $0.source = IPPrefix(source) })
+        }
+        addRoute(3, from: "2001:db8:8::/64")
+        let error = #expect(throws: ReachabilityError.self) { try target.blockingReport() }
+        #expect(error?.code == .undecided && error?.message.contains("2001:db8:4000::9") == true)
+        addRoute(2, from: "2001:db8::/64")
+        #expect(try target.blockingFlags() == [.reachable, .isDirect])
+        #expect(try target.blockingReport().carriers.count == 2)
+        cut(2, "eth0")
+        #expect(throws: ReachabilityError.self) { try target.blockingFlags() }
+        cut(3, "eth1")
+        #expect(try target.blockingReport().reason.code == .tunnelWaits)
+    }
+
     @Test func `several nexthops that select sources with different routes are undecided`() throws {
         try addWires()
         let outer = Encapsulation(.seg6, to: "2001:db8:9::9")
