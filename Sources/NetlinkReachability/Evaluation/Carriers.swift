@@ -120,8 +120,7 @@ extension Known {
         case .failed(let error): throw .failed(error)
         case .evaluated, .unknown: return facts.traits
         case nil:
-            let lower = try boundCarrier(of: facts.link, packets.detail)
-            let isBlocked = lower.map { ReachabilityRules.blocker($0.traits) != nil } ?? false
+            let isBlocked = try blocker(of: facts.link, packets.detail) != nil
             return isBlocked ? facts.traits.union(.isNotCarried) : facts.traits
         }
     }
@@ -140,9 +139,31 @@ extension Known {
         return try interfaces.facts(aboutInterface: ends.link, detail)
     }
 
-    /// The traits of an answer's interfaces, for packets with that route.
-    ///
-    /// Interfaces that were removed are omitted.
+    /// Why a tunnel cannot send, if the kernel does not show where its outer packets go; `nil` where it can, and for
+    /// another tunnel.
+    mutating func blocker(
+        of tunnel: Link,
+        _ detail: QueryDetail
+    ) throws(Interruption) -> ReachabilityReason? {
+        if let lower = try boundCarrier(of: tunnel, detail),
+            let kind = ReachabilityRules.blocker(lower.traits)
+        {
+            return ReachabilityReason(kind, lower.name)
+        }
+        guard let ends = tunnel.ends, ends.remote == nil, let local = ends.local,
+            try !leadsElsewhere(tunnel, than: ends)
+        else { return nil }
+        let end = LocalEnd(given: local, interfaceIndex: ends.link == 0 ? nil : ends.link)
+        let query = RouteQuery(destination: local)
+        var entry: RoutingResult?
+        if local.family == .v4 {
+            entry = findAnswer(to: query)
+            if entry == nil { throw .missing }
+        }
+        // `ip_nonlocal_bind` is about bind(2).
+        return try refusal(of: end, entry, query, isConnected: true)
+    }
+
     mutating func traits(
         of answer: RouteAnswer,
         _ packets: InnerPackets
@@ -320,8 +341,7 @@ extension Known {
             return ReachabilityReason(.noEndpoint, facts.name, other: "\(packets.destination)")
         }
         guard case .evaluated(let outer)? = try carrier(of: facts.link, packets) else {
-            guard let lower = try boundCarrier(of: facts.link, packets.detail) else { return nil }
-            return ReachabilityRules.blocker(lower.traits).map { ReachabilityReason($0, lower.name) }
+            return try blocker(of: facts.link, packets.detail)
         }
         return outer.evaluation.kind == .tunnelWaits ? outer.evaluation.outerReason : outer.reason
     }

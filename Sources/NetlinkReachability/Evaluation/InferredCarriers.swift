@@ -81,9 +81,9 @@ extension Known {
         if carriers.isEmpty, let lower = try boundCarrier(of: facts.link, .full) {
             var carrier = TunnelCarrier(tunnel, .link)
             carrier.interface = NetworkInterface(lower)
-            let blocker = ReachabilityRules.blocker(lower.traits)
+            let blocker = try blocker(of: facts.link, .full)
             carrier.flags = blocker == nil ? .reachable : []
-            carrier.reason = ReachabilityReason(blocker ?? .onLink, lower.name)
+            carrier.reason = blocker ?? ReachabilityReason(.onLink, lower.name)
             carriers = [(carrier, nil)]
         }
         return carriers.isEmpty ? [(TunnelCarrier(tunnel, .unknown), nil)] : carriers

@@ -28,7 +28,7 @@ extension TunnelEnds {
         }
         remote = try data.firstAddress(layout.remotes)
         local = try data.firstAddress(layout.locals)
-        if local?.family != remote?.family { local = nil }
+        if let remote, local?.family != remote.family { local = nil }
         if let port = layout.port {
             destinationPort = try data.value(port, as: UInt16.self).map(UInt16.init(bigEndian:))
         }

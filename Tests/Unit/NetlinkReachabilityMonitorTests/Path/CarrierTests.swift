@@ -434,6 +434,26 @@ struct CarrierTests {
                 == "vxlan4 waits until its outer packets can leave: eth0 has no carrier")
     }
 
+    /// `ip_route_output_key_hash_rcu` refuses the source, and the tunnel had counted as carried.
+    @Test(arguments: ["203.0.113.77", "2001:db8:77::77"])
+    func `a tunnel with a local end that the host does not have sends nothing without a remote end`(
+        local: String
+    ) throws {
+        try addWires()
+        let isIPv4 = !local.contains(":")
+        tunnel(4, "vxlan4", to: "", kind: "vxlan") { $0.local = IPAddress(local) }
+        try route("0.0.0.0/0", 4)
+        #expect(
+            try defaultReport().reason.description
+                == "vxlan4 waits until its outer packets can leave: "
+                + "the source \(local) is not an address of this host")
+        tunnel(4, "vxlan4", to: "", kind: "vxlan") {
+            $0.local = isIPv4 ? IPAddress(192, 0, 2, 2) : IPAddress("2001:db8::2")
+        }
+        network.apply(.route("192.0.2.2/32", dev: 2) { ($0.type, $0.table) = (.local, Route.localTable) })
+        #expect(try !defaultReport().flags.contains(.connectionRequired))
+    }
+
     /// `ip6_tnl_xmit_ctl`: nothing leaves, and the carrier was one that can send.
     @Test(arguments: ["ip6tnl", "ip6gre", "ip6gretap", "ip6erspan"])
     func `an IPv6 tunnel without a local end sends nothing`(kind: String) throws {
