@@ -334,7 +334,7 @@ extension ReachabilityReport.Finding {
             reason: evaluation.reason,
             kernelError: rejection?.rawValue,
             interface: evaluation.facts.map(NetworkInterface.init),
-            interfaceState: (evaluation.facts?.link).map(NetworkInterface.State.init),
+            interfaceState: evaluation.facts.map(NetworkInterface.State.init),
             route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) }
         )
     }

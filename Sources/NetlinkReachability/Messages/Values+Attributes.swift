@@ -52,6 +52,10 @@ extension Link {
             tunnel: TunnelEnds(kind: kind, info)
         )
         settings.arrival = ArrivalSettings(ipv4: ipv4, ipv6: ipv6)
+        if portKind == "bridge" {
+            let state = try info?.nested(IFLA_INFO_SLAVE_DATA)?.value(IFLA_BRPORT_STATE, as: UInt8.self)
+            portState = state.map(BridgePortState.init)
+        }
         // A name has at most 127 bytes.
         alternativeNames = try attributes.texts(IFLA_PROP_LIST, limit: 127)
     }

@@ -9,7 +9,8 @@ extension NetworkSnapshot {
         let index = report.link.index
         let before = links[index]
         guard report.isWhole || before != nil else { return }
-        let after = report.merged(into: before)
+        var after = report.merged(into: before)
+        after.portState = nil
         links[index] = after
         guard let before else { return }
         if links.vrf(of: before)?.index != links.vrf(of: after)?.index {

@@ -32,6 +32,9 @@ package struct Link: Hashable, Sendable {
     package var lowerIsForeign: Bool
     /// The bridge, bond, team or VRF that this interface is a port of.
     package var master: UInt32?
+    /// Whether it passes frames as a port of a bridge; `nil` for no such port, and in a snapshot: the kernel notifies
+    /// of a change in messages of the bridge, which are ignored.
+    package var portState: BridgePortState?
     /// The interface group, for rules that suppress a group.
     package var group: UInt32
     /// The present and the possible MTU.
@@ -202,6 +205,38 @@ package struct OperationalState: RawRepresentable, Hashable, Sendable {
     package static let dormant = OperationalState(rawValue: 5)
     /// Ready.
     package static let up = OperationalState(rawValue: 6)
+}
+
+/// Whether a port of a bridge passes frames, as the spanning tree protocol counts it.
+///
+/// The kernel's counterpart is `IFLA_BRPORT_STATE`.
+package struct BridgePortState: RawRepresentable, Hashable, Sendable {
+    /// The kernel's number.
+    package let rawValue: UInt8
+
+    /// Wraps the kernel's number; unknown ones are kept.
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Passes frames; in each other state the bridge drops what arrives, and sends nothing there.
+    package static let forwarding = BridgePortState(rawValue: 3)
+}
+
+extension BridgePortState: CustomStringConvertible {
+    /// The name that `bridge link` prints.
+    package var description: String {
+        let names = ["disabled", "listening", "learning", "forwarding", "blocking"]
+        return rawValue < names.count ? names[Int(rawValue)] : "state \(rawValue)"
+    }
+}
+
+extension Link {
+    /// Why a bridge passes no frames of this port that has a carrier, in a word; `nil` if it does.
+    package var portBlocker: String? {
+        guard let portState, portState != .forwarding, flags.contains(.up), hasCarrier else { return nil }
+        return portState.description
+    }
 }
 
 extension OperationalState: CustomStringConvertible {

@@ -11,6 +11,10 @@ struct InterfaceWarning {
     let kind: String?
     /// The kind of the master that it is a port of; `nil` for none.
     let portKind: String?
+    /// Why a bridge passes no frames of it, its port; `nil` if it does.
+    let portBlocker: String?
+    /// Its ports that pass no frames, if it is a bridge.
+    let blockedPorts: [String]
     /// Whether it is point-to-point, as a tunnel is.
     let isTunnel: Bool
 
@@ -23,6 +27,12 @@ struct InterfaceWarning {
         if portKind == "bridge" {
             words.append(
                 "\(name) is a port of a bridge: \(address) on it answers no ARP, so give it to the bridge")
+        }
+        if let portBlocker {
+            words.append("\(name) is a port in the state \(portBlocker): its bridge drops what arrives there")
+        }
+        if !blockedPorts.isEmpty {
+            words.append("\(name) passes no frames through \(blockedPorts.joined(separator: ", "))")
         }
         if kind == "macvlan" || kind == "macvtap" {
             words.append("\(name) is a \(kind ?? ""): it and the interface below do not reach each other")

@@ -125,6 +125,7 @@ extension ByteBuffer {
             explain("interface", words)
             let warning = InterfaceWarning(
                 name: interface.name, kind: state.kind, portKind: state.portKind,
+                portBlocker: state.portBlocker, blockedPorts: state.blockedPorts ?? [],
                 isTunnel: finding.flags.contains(.transientConnection))
             if let source, source.family == finding.address.family {
                 for words in warning.words(from: source) { explain("warning", words) }

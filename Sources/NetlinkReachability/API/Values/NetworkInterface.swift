@@ -72,6 +72,14 @@ extension NetworkInterface {
         /// An address on a port of a bridge answers no ARP: the bridge takes the packets. The kernel's counterpart is
         /// `IFLA_INFO_SLAVE_KIND`.
         public let portKind: String?
+        /// Why a bridge passes no frames of the interface, its port, such as `learning`; `nil` if it does, and in a
+        /// recording.
+        ///
+        /// The kernel's counterpart is `IFLA_BRPORT_STATE`.
+        public let portBlocker: String?
+        /// The ports of a bridge of which it passes no frames although they have a carrier, each with the reason, such
+        /// as `eth1 (learning)`; `nil` for none, and in a recording.
+        public let blockedPorts: [String]?
     }
 }
 
@@ -83,14 +91,25 @@ extension NetworkInterface.State: CustomStringConvertible {
             + (portKind.map { ", port of a \($0)" } ?? "")
     }
 
-    init(_ link: Link) {
+    init(_ facts: InterfaceFacts) {
+        let link = facts.link
+        let blocked = link.kind == "bridge" ? facts.basis.blockedPorts : []
         self.init(
             kind: link.kind.isEmpty ? nil : link.kind,
             isUp: link.flags.contains(.up),
             isLowerUp: link.flags.contains(.lowerUp),
             operationalState: link.operationalState.description,
-            portKind: link.portKind.isEmpty ? nil : link.portKind
+            portKind: link.portKind.isEmpty ? nil : link.portKind,
+            portBlocker: link.portBlocker,
+            blockedPorts: blocked.isEmpty ? nil : blocked
         )
+    }
+}
+
+extension [Link] {
+    /// Those of which a bridge passes no frames, each with the reason.
+    package var blockedPorts: [String] {
+        compactMap { port in port.portBlocker.map { "\(port.name) (\($0))" } }
     }
 }
 

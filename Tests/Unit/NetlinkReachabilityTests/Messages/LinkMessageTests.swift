@@ -204,6 +204,20 @@ struct LinkMessageTests {
         }
     }
 
+    @Test(arguments: ["bridge", "bond"]) func `the state of a port of a bridge is read`(kind: String) {
+        // The same number is another attribute of a bond.
+        for state in [0, 2, 3, 9] as [UInt8] {
+            let data = MessageBytes.attribute(5, MessageBytes.attribute(1, [state]))
+            let message = MessageBytes.link().adding(18, MessageBytes.attribute(4, Array(kind.utf8)) + data)
+            guard case .change(.link(let report)) = message.content else {
+                Issue.record("another message was parsed")
+                return
+            }
+            let expected = kind == "bridge" ? BridgePortState(rawValue: state) : nil
+            #expect(report.link.portState == expected)
+        }
+    }
+
     @Test func `wireless interfaces are read`() throws {
         var listed: [UInt32] = []
         for message in Fixture(name: "wifi-associated.nl80211").messages where message[4] > 15 {

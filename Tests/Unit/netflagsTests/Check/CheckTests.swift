@@ -136,6 +136,37 @@ struct CheckTests {
         }
     }
 
+    @Test(.needs(.veth, .bridge)) func `--explain and doctor warn of ports that their bridge does not use`()
+        throws
+    {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "203.0.113.1/24")
+        try host.ip(
+            "link add br0 type bridge", "link set br0 up", "link set w0 master br0", "link set w1 master br0",
+            "addr add 198.51.100.1/24 dev br0", "neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 dev br0")
+        let send = """
+            bytes() { awk '$1 == "w0-far:" { print $2 }' /proc/net/dev; }
+            before=$(bytes)
+            head -c 1200 /dev/zero > /dev/udp/198.51.100.9/9
+            if [ $(($(bytes) - before)) -gt 1000 ]; then echo arrives; fi
+            """
+        let warnings = [
+            ("198.51.100.9", "br0 passes no frames through w0 (learning)"),
+            ("192.0.2.9", "w0 is a port in the state learning: its bridge drops what arrives there"),
+        ]
+        for (state, passes) in [(3, true), (2, false)] {
+            try host.ip("link set dev w0 type bridge_slave state \(state)")
+            #expect(try host.run(["bash", "-c", send]).output.contains("arrives") == passes)
+            let doctor = try host.run([NetflagsProcess.path, "doctor"]).output
+            for (target, words) in warnings {
+                let explained = try host.run([NetflagsProcess.path, "--explain", target]).output
+                #expect(explained.contains("    warning   \(words)\n") != passes, "\(explained)")
+                #expect(doctor.contains(words) != passes, "\(doctor)")
+            }
+        }
+    }
+
     @Test(.needs(.veth)) func `--explain names the interface of each nexthop`() throws {
         let host = try TestNamespace()
         try host.wire("w0", "192.0.2.1/24")
