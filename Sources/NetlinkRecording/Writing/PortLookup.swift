@@ -248,7 +248,8 @@ extension PortLookup {
     ) -> Finding? {
         let (own, others) = port.processIdentifier.flatMap { search.candidates[$0] } ?? (nil, [])
         var order = managerLast(holders.map(\.process))
-        for process in [own].compactMap(\.self) + others where !order.contains(process) {
+        let services = port.number == 1 ? search.services : []
+        for process in services + [own].compactMap(\.self) + others where !order.contains(process) {
             order.append(process)
         }
         let named = managerLast(Array(order.prefix(Requester.limit))).compactMap {
@@ -324,6 +325,14 @@ private struct ProcessSearch {
     /// The processes that have a number for themselves, in this thread's network namespace: that of the PID namespace
     /// of `/proc`, and others.
     private(set) var candidates: [Int32: (own: Int32?, others: [Int32])] = [:]
+    /// The processes in this thread's network namespace whose rtnetlink socket the manager of services binds, if a port
+    /// is the manager's.
+    private(set) var services: [Int32] = []
+
+    /// The name of the main thread of systemd-networkd, of which the kernel keeps 15 bytes.
+    ///
+    /// systemd-networkd.socket (`ListenNetlink=route 1361`) is the only unit of systemd that passes such a socket on.
+    private static let serviceName = "systemd-network\n"
 
     init(_ given: [Int32]?, _ ports: [PortLookup.Port], _ meter: inout LookupMeter, _ attend: () -> Bool) {
         let (processes, areAll) = given.map { ($0, true) } ?? RunningProcess.list { meter.goesOn(attend) }
@@ -362,6 +371,11 @@ private struct ProcessSearch {
             guard numbers.contains(process) || meter.goesOn(attend) else {
                 hasAllCandidates = false
                 return
+            }
+            if numbers.contains(1), FileBytes.text(of: "/proc/\(process)/comm", upTo: 16) == Self.serviceName,
+                Self.inode(of: "/proc/\(process)/net/netlink") == namespace
+            {
+                services.append(process)
             }
             guard let (number, isOwn) = RunningProcess.innermostIdentifier(of: process),
                 numbers.contains(number),

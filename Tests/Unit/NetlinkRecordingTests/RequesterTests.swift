@@ -304,6 +304,25 @@ struct RequesterTests {
         }
     }
 
+    /// systemd binds the socket of systemd-networkd, which has its port then.
+    ///
+    /// Where the sockets of processes are not shown, the manager alone was named.
+    @Test func `systemd-networkd is a candidate for the port of the manager of services`() throws {
+        try LiveNetwork().run {
+            let socket = try Self.socket(ports: [1])
+            defer { close(socket) }
+            let (child, input) = try Self.start("printf systemd-networkd > /proc/$$/comm; read line")
+            defer { child.terminate() }
+            let process = child.processIdentifier
+            _ = Self.poll { RunningProcess(reading: process)?.name == "systemd-network" ? true : nil }
+            let found = Self.find(Recording.Event.NetlinkPort(1), .names, among: [process])
+            #expect(found?.certainty == .candidates && found?.processes.map(\.identifier) == [process])
+            let other = Self.find(Recording.Event.NetlinkPort(2), .names, among: [process])
+            #expect(other?.processes.isEmpty != false)
+            try input.close()
+        }
+    }
+
     // MARK: Bounds
 
     /// Each step takes a millisecond of a driven clock.
