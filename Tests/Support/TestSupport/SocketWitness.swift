@@ -57,6 +57,19 @@ package enum SocketWitness {
         }
     }
 
+    /// Connects a socket as a query says that can have an address which is none of the host's (IP_TRANSPARENT).
+    ///
+    /// - Returns: What the body makes of its descriptor; `nil` if it does not connect.
+    package static func withTransparent<Value>(
+        _ query: RouteQuery,
+        _ body: (Int32) throws(ReachabilityError) -> Value
+    ) throws(ReachabilityError) -> Value? {
+        guard let socket = try? WitnessSocket(query, isTransparent: true) else { return nil }
+        defer { socket.close() }
+        guard case .connects? = try? socket.connect(query) else { return nil }
+        return try body(socket.descriptor)
+    }
+
     /// Connects a UDP socket as a query says, and sends datagrams of one byte through it.
     ///
     /// - Returns: Whether it connected.
@@ -79,10 +92,10 @@ private struct WitnessEnd: Error {
 }
 
 private struct WitnessSocket {
-    private let descriptor: Int32
+    let descriptor: Int32
     private let isStream: Bool
 
-    init(_ query: RouteQuery) throws(WitnessEnd) {
+    init(_ query: RouteQuery, isTransparent: Bool = false) throws(WitnessEnd) {
         let family = query.destination.unmapped.family == .v4 ? AF_INET : AF_INET6
         isStream = query.ipProtocol == UInt8(IPPROTO_TCP)
         guard isStream || query.ipProtocol == nil || query.ipProtocol == UInt8(IPPROTO_UDP) else {
@@ -102,6 +115,11 @@ private struct WitnessSocket {
             throw .unavailable("socket")
         }
         do {
+            if isTransparent {
+                // IPV6_TRANSPARENT of `linux/in6.h`, which clashes with glibc's header.
+                let (level, name) = family == AF_INET ? (IPPROTO_IP, IP_TRANSPARENT) : (IPPROTO_IPV6, 75)
+                try set(Int32(level), name, 1, "IP_TRANSPARENT")
+            }
             try configure(query)
         } catch {
             close()

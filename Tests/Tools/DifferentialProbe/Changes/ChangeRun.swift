@@ -55,7 +55,7 @@ struct ChangeRun {
 
     private mutating func compare(_ seed: UInt64) throws {
         var generator = NetworkGenerator(seed: seed)
-        let tunnels = NetworkGenerator.tunnels(seed: seed)
+        let tunnels = NetworkGenerator.tunnels(seed: seed) + NetworkGenerator.oddTunnel(seed: seed)
         let commands =
             [generator.promotion()] + NetworkGenerator.uplinks(seed: seed)
             + NetworkGenerator.packets(seed: seed) + generator.commands() + tunnels

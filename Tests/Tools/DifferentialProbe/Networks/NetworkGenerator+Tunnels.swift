@@ -4,11 +4,12 @@ internal import TestSupport
 
 extension NetworkGenerator {
     /// The tunnels that a network can have.
-    static let tunnelNames = ["x0", "x1"]
+    static let tunnelNames = ["x0", "x1", "x2"]
 
     /// Addresses that routes into tunnels lead to, in and behind the networks of both.
     static let tunnelTargets = [
         "10.12.0.9", "10.13.0.9", "2001:db8:12::9", "2001:db8:13::9", "10.9.200.1", "2001:db8:f:8000::9",
+        "10.14.0.9",
     ]
 
     /// The wires send at once, whether or not an address on them answers: their counters show what leaves.
@@ -58,6 +59,26 @@ extension NetworkGenerator {
             commands.append(isIPv6 ? .ip6(rule) : .ip(rule))
         }
         return commands
+    }
+
+    /// In one of four networks, a tunnel that lacks an end, or whose kind is rarer.
+    static func oddTunnel(seed: UInt64) -> [Command] {
+        var random = SeededGenerator(seed: seed ^ 0x6f64_7475)
+        guard random.once(in: 4) else { return [] }
+        let (wire, own) = (random.below(3), random.below(3))
+        let remote6 = remote6(wire, &random)
+        let vxlan = "vxlan id 9 dstport 4791"
+        let kind = random.pick([
+            "\(vxlan) dev v\(wire)", "\(vxlan) dev v\(wire)", vxlan,
+            "\(vxlan) dev v\(wire) local 10.0.\(own).2",
+            "\(vxlan) dev v\(wire) local 203.0.113.77", "ipip", "gre local 10.0.\(own).2", "gre dev v\(wire)",
+            "sit remote \(remote(wire, &random))", "sit", "ip6tnl remote \(remote6)",
+            "ip6tnl remote \(remote6) local 2001:db8:\(own)::2", "ip6gre remote \(remote6)",
+        ])
+        return [
+            .ip("link add x2 mtu 1320 type \(kind)"), .ip("link set x2 arp off up"),
+            .ip("addr add 10.14.0.2/24 dev x2"),
+        ] + (random.once(in: 2) ? [.ip("link set p\(wire) down")] : [])
     }
 
     private static func remote(_ wire: Int, _ random: inout SeededGenerator) -> String {

@@ -7,7 +7,8 @@ extension NetworkGenerator {
     ///
     /// The far ends of the wires have 1,500.
     static let mtus: [(name: String, mtu: Int32)] = [
-        ("v0", 1_490), ("v1", 1_480), ("v2", 1_460), ("x0", 1_360), ("x1", 1_340), ("lo", 65_536),
+        ("v0", 1_490), ("v1", 1_480), ("v2", 1_460), ("x0", 1_360), ("x1", 1_340), ("x2", 1_320),
+        ("lo", 65_536),
     ]
 
     /// The commands that give each wire its MTU.
@@ -60,10 +61,20 @@ extension NetworkGenerator {
             commands.append(
                 .setting(path: "net/\(family)/fib_multipath_hash_policy", value: "\(random.below(4))"))
         }
+        if random.once(in: 2) {
+            commands += [
+                .ip(
+                    "route add default metric 1 nexthop via 10.0.\(dead).1 dev v\(dead) "
+                        + "nexthop via 10.0.\(other).1 dev v\(other)"),
+                .ip6(
+                    "route add 2000::/3 metric 1 nexthop via 2001:db8:\(dead)::1 dev v\(dead) "
+                        + "nexthop via 2001:db8:\(other)::1 dev v\(other)"),
+            ]
+        }
         return commands
     }
 
-    /// Null routes, link-local addresses, loopback addresses behind an interface, and rules by
+    /// Null routes, default routes from link-local addresses, loopback addresses behind an interface, and rules by
     /// alternative names.
     private static func oddities(seed: UInt64) -> [Command] {
         var random = SeededGenerator(seed: seed ^ 0x6f64_6473)
@@ -74,8 +85,11 @@ extension NetworkGenerator {
         }
         if random.once(in: 8) { commands.append(.ip6("route add 2001:db8:9::/48 dev lo metric 90")) }
         if random.once(in: 8) {
-            // A default route from it is judged on purpose as no socket is.
-            commands.append(.ip("addr add 169.254.7.\(number + 1)/16 dev v\(number)"))
+            let own = "169.254.7.\(number + 1)"
+            commands.append(.ip("addr add \(own)/16 dev v\(number)"))
+            // On purpose it is no default path, although a socket connects: `WitnessException.unusableSource`.
+            let metric = random.pick([1, 91])
+            commands.append(.ip("route add default dev v\(number) src \(own) metric \(metric)"))
         }
         if random.once(in: 8) {
             commands += [

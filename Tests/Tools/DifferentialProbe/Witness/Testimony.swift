@@ -60,14 +60,29 @@ struct Testimony {
             let takesDead =
                 isAddress && found.contains(.reachable) && !found.contains(.isLocalAddress)
                 ? try connected.map(network.takesDead) == true : false
+            let isLost = triple.kind == .transparent ? try Self.losesTransparent(triple, network) : false
             (flags, self.reasons, tunnel) = (.flags(found), reasons, inTunnel)
             (self.entry, self.leaves) = (entry, leaves)
             difference =
                 inTunnel?.difference ?? path?.rawValue ?? (takesDead ? "the socket takes a dead link" : nil)
+                ?? (isLost ? "a transparent socket is lost for its address" : nil)
         } catch {
             (flags, reasons, tunnel, difference) = (Answer(error), [], nil, nil)
             (entry, leaves) = (nil, false)
         }
+    }
+
+    /// Whether the library says that a connected socket has lost its address, which can be none of the host's.
+    private static func losesTransparent(
+        _ triple: Triple,
+        _ network: WitnessedNetwork
+    ) throws(ReachabilityError) -> Bool {
+        guard let query = triple.queries.first else { return false }
+        let status = try SocketWitness.withTransparent(query) { (socket) throws(ReachabilityError) in
+            let connection = try NetworkConnection(fileDescriptor: socket)
+            return try network.source.blockingValue(of: .status(of: connection))
+        }
+        return status?.state == .lost && status?.reason.code == .notOwnAddress
     }
 
     /// The reasons of negative flags; for the default path those of one family.

@@ -9,7 +9,7 @@ internal import TestSupport
 struct Triple: Hashable {
     /// How a socket is bound; each kind has an equal share of a run, but the default path a larger one.
     enum Kind: String, CaseIterable {
-        case none, device, source, mark, deviceAndSource, zone, user, flow, defaultPath, tunnel
+        case none, device, source, mark, deviceAndSource, zone, user, flow, transparent, defaultPath, tunnel
     }
 
     var kind: Kind

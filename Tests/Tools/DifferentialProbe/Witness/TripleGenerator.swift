@@ -38,7 +38,7 @@ struct TripleGenerator {
         kinds =
             usable + (publicAddresses.isEmpty ? [] : [.defaultPath, .defaultPath])
             + (hasTunnels ? [.tunnel, .tunnel] : [])
-        names = snapshot.links.values.map(\.name).sorted()
+        names = snapshot.links.values.flatMap { [$0.name] + $0.alternativeNames }.sorted()
         addresses = snapshot.addresses
         groups = snapshot.routes.filter { [.broadcast, .multicast].contains($0.type) }.map(\.destination)
         nameOfIndex = snapshot.links.mapValues(\.name)
@@ -84,6 +84,10 @@ struct TripleGenerator {
         case .zone: triple.target.zone = ZoneIdentifier(name: random.pick(names))
         case .user: triple.user = random.pick([Self.otherUser, Self.otherUser, 0])
         case .flow: drawFlow(&triple)
+        case .transparent:
+            // Without a port the socket is not connected.
+            (triple.source, triple.port) = (foreignSource(triple), 9)
+            if isOfGroup(foreignSource(triple)) { triple.source = nil }
         case .defaultPath:
             triple.target = .anyV4
             triple.publicAddresses = random.pick(publicAddresses)
@@ -113,15 +117,22 @@ struct TripleGenerator {
         }
     }
 
+    /// An address of the target's family that is none of this host.
+    private func foreignSource(_ triple: Triple) -> IPAddress {
+        triple.target.family == .v4
+            ? IPAddress(203, 0, 113, 1) : IPAddress(v6High: 0xfd00 << 48, low: 7)
+    }
+
+    /// Whether a socket that is bound to an address sends from another one, as from a broadcast address.
+    private func isOfGroup(_ source: IPAddress) -> Bool {
+        groups.contains { $0.contains(source) }
+    }
+
     /// An address of this host in most cases, of the target's family.
     private mutating func source(_ triple: Triple) -> IPAddress? {
         let own = addresses.filter { $0.address.family == triple.target.family }
-        let foreign =
-            triple.target.family == .v4
-            ? IPAddress(203, 0, 113, 1) : IPAddress(v6High: 0xfd00 << 48, low: 7)
-        // A socket that is bound to a broadcast address sends from another one.
-        let isForeignUsable = !groups.contains { $0.contains(foreign) }
-        if own.isEmpty || (isForeignUsable && random.once(in: 8)) { return foreign }
+        let foreign = foreignSource(triple)
+        if own.isEmpty || (!isOfGroup(foreign) && random.once(in: 8)) { return foreign }
         let address = random.pick(own)
         var source = address.address
         // A socket can bind to a link-local address only where it names the interface.

@@ -35,6 +35,8 @@ struct TunnelTestimony {
             guard try network.steadyAnswer(to: query.forPacket) != nil else { return nil }
         }
         waits = [.tunnelWaits, .payloadNotCarried].contains(report.reason.code)
+        // What a tunnel without a remote end drops is not known.
+        if !waits, report.carriers.contains(where: { $0.remote == nil }) { return nil }
         let carriers = report.carriers.compactMap(\.interface?.name).filter(
             Self.carrierNames.contains)
         // The kernel chooses one of several nexthops by a hash, also one that cannot send.

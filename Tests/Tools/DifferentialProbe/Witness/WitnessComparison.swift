@@ -61,7 +61,7 @@ struct WitnessComparison {
             + NetworkGenerator.packets(seed: seed) + NetworkGenerator.nonlocalBinding(seed: seed)
             + generator.commands() + generator.commands()
             + NetworkGenerator.witnessCommands(seed: seed)
-        let tunnels = NetworkGenerator.tunnels(seed: seed)
+        let tunnels = NetworkGenerator.tunnels(seed: seed) + NetworkGenerator.oddTunnel(seed: seed)
         if !tunnels.isEmpty {
             // The library does not look at whether a gateway answers.
             commands.removeAll { "\($0)".contains("nud failed") }
