@@ -40,7 +40,6 @@ package struct EventSocket: ~Copyable {
 
     /// Joins a multicast group.
     ///
-    ///
     /// - Returns: `false` if the kernel is older than the group, so that there is nothing to notify of.
     /// - Throws: An error if the kernel or a sandbox refuses.
     @discardableResult

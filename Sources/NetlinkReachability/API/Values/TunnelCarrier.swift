@@ -7,8 +7,8 @@
 /// // wg0 is carried by eth0 (mark 51820; inferred from a rule)
 /// ```
 ///
-/// If tunnels are nested, each has a carrier, the outermost interface first. If the outer packets can leave through
-/// several interfaces, the tunnel has a carrier for each.
+/// If tunnels are nested, each has a carrier, and the tunnel that packets enter first comes first. If the outer
+/// packets can leave through several interfaces, the tunnel has a carrier for each.
 ///
 /// What it cannot know: whether the other end of the tunnel answers.
 public struct TunnelCarrier: Hashable, Sendable, Codable {
