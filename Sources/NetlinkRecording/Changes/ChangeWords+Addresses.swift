@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-// Interfaces and their addresses.
+// Changes of interfaces and their addresses.
 
 extension ChangeWords {
     mutating func linkActions() throws(KernelRefusal) -> [HostChange.Action] {
@@ -29,7 +29,7 @@ extension ChangeWords {
             case "master": actions.append(.setMaster(name, try take("the master")))
             case "nomaster": actions.append(.setMaster(name, nil))
             case "carrier": actions.append(try carrier(name))
-            // The highest number is that of a signed one.
+            // The MTU is a signed number, as in ip(8).
             case "mtu": actions.append(.setMTU(name, try takeNumber("mtu")))
             case "txqueuelen", "txqlen", "qlen": let _: Int32 = try takeNumber("txqueuelen")
             case "alias": _ = try take("the alias")
@@ -45,7 +45,7 @@ extension ChangeWords {
 
     // MARK: Addresses
 
-    /// A scope by its name or its number.
+    /// Reads a scope by its name or its number.
     mutating func takeScope() throws(KernelRefusal) -> RouteScope {
         let names: [String: UInt8] = ["global": 0, "site": 200, "link": 253, "host": 254, "nowhere": 255]
         guard next.map({ names[$0] != nil || UInt8(changeText: $0[...]) != nil }) ?? false else {
@@ -98,8 +98,10 @@ extension ChangeWords {
         }
     }
 
-    /// The broadcast address that is given: with + that of all bits behind the prefix, where these are two at least,
-    /// and with - that of none.
+    /// The given broadcast address.
+    ///
+    /// `+` means the last address of the subnet, if the subnet has at least two host bits. `-` means the first
+    /// address.
     private func broadcast(
         _ text: String,
         of request: HostChange.AddressRequest

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-// Routes.
+// Changes of routes.
 
 extension ChangeWords {
     private static let routeWords =
@@ -30,7 +30,7 @@ extension ChangeWords {
             }
         }
         guard isNamed else { throw .unknown("the destination is missing") }
-        // The gateway or the source says the family of a default route.
+        // The gateway or the source decides the family of a default route.
         if request.destination.isDefault, family == .v6 { request.destination = .allV6 }
         family = request.destination.family
         if only != HostChange.RouteRequest.Nexthop() {
@@ -42,7 +42,7 @@ extension ChangeWords {
         return [.route(verb, request)]
     }
 
-    /// Takes the destination, with the type before it.
+    /// Reads the destination, with the type before it.
     private mutating func takeDestination(
         _ first: String,
         of request: inout HostChange.RouteRequest
@@ -62,7 +62,7 @@ extension ChangeWords {
         }
     }
 
-    /// The type of a route or a rule that a word abbreviates (`rtnl_rtntype_a2n`).
+    /// The type of a route or a rule that a word or its abbreviation names (`rtnl_rtntype_a2n`).
     static func routeType(_ word: String) -> String? {
         if ["local", "nat", "brd", "throw"].contains(word) { return word }
         let types = [
@@ -72,7 +72,7 @@ extension ChangeWords {
         return types.first { $0.hasPrefix(word) }
     }
 
-    /// Takes a word of a nexthop.
+    /// Reads a word of a nexthop.
     private mutating func take(
         _ word: String,
         of nexthop: inout HostChange.RouteRequest.Nexthop
@@ -91,7 +91,7 @@ extension ChangeWords {
         return true
     }
 
-    /// Takes the family that can stand before a gateway.
+    /// Reads the family that may come before a gateway.
     private mutating func takeFamily() -> IPAddress.Family? {
         skip("inet") ? .v4 : skip("inet6") ? .v6 : nil
     }
@@ -111,7 +111,7 @@ extension ChangeWords {
         return nexthop
     }
 
-    /// Takes a word of the route itself.
+    /// Reads a word of the route itself.
     private mutating func take(
         _ word: String,
         of request: inout HostChange.RouteRequest
@@ -129,7 +129,7 @@ extension ChangeWords {
         case _ where "protocol".hasPrefix(word): request.origin = try takeOrigin(word)
         case _ where "table".hasPrefix(word): request.table = try takeRouteTable()
         case "pref":
-            // The kernel takes a number that is none of a preference for the medium one.
+            // The kernel treats a number without a preference as medium.
             let names: [String: RouterPreference] = ["low": .low, "medium": .medium, "high": .high]
             let number: UInt8 = try takeNumber(word, names: names.mapValues(\.rawValue))
             request.preference = RouterPreference(rawValue: number) ?? .medium
@@ -143,7 +143,7 @@ extension ChangeWords {
         return table == 0 ? Route.mainTable : table
     }
 
-    /// Takes what the kernel keeps with a route for connections, and what decides no path.
+    /// Reads metrics that the kernel stores for connections, which do not affect the path.
     private mutating func takeMetric(_ word: String, isRemoval: Bool) throws(KernelRefusal) -> Bool {
         let whole = ["mtu", "hoplimit", "advmss", "rtt", "rto_min"]
         let short = [
@@ -163,7 +163,7 @@ extension ChangeWords {
         return true
     }
 
-    /// Takes a time in seconds or milliseconds.
+    /// Reads a time in seconds or milliseconds.
     private mutating func takeTime(_ word: String) throws(KernelRefusal) {
         let text = try take("the time after \(word)")
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
@@ -178,7 +178,7 @@ extension ChangeWords {
     private mutating func routeFlush() throws(KernelRefusal) -> [HostChange.Action] {
         let known = "table TABLE, dev NAME, via GATEWAY, proto NUMBER, scope SCOPE, a type, or a prefix"
         guard next != nil else { throw .unknown("flush needs \(known)") }
-        // The cache of routes holds no route.
+        // The route cache contains no routes.
         if skip("cache") { return [] }
         var flush = HostChange.RouteFlush(family: family ?? .v4)
         while let word = take() {
@@ -220,7 +220,7 @@ extension ChangeWords {
         "local": .local, "broadcast": .broadcast, "anycast": .anycast, "multicast": .multicast,
     ]
 
-    /// Takes a prefix that routes are compared with, whatever bits are behind it; `nil` for all and any without a
+    /// Reads a prefix that routes are compared with, including its host bits; `nil` for `all` and `any` without a
     /// family, with which ip(8) compares nothing.
     private mutating func takeFilter(
         _ word: String,

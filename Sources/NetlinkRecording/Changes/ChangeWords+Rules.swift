@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-// Rules.
+// Changes of rules.
 
 extension ChangeWords {
     private static let ruleWords =
@@ -64,7 +64,7 @@ extension ChangeWords {
         return true
     }
 
-    /// A prefix that a rule selects; `nil` for one that takes all addresses.
+    /// Reads a prefix that a rule matches; `nil` if it matches all addresses.
     private mutating func takeSelectedPrefix(_ what: String) throws(KernelRefusal) -> IPPrefix? {
         let text = try take("the prefix after \(what)")
         guard let (address, length) = try prefix(text, family), length != 0 else { return nil }
@@ -99,21 +99,21 @@ extension ChangeWords {
             request.rule.action = try takeAction(ofType: type) ?? request.rule.action
         default:
             guard let type = Self.ruleType(word) else { throw Self.unknown(word, Self.ruleWords) }
-            // The type of a rule that looks a table up is given by itself.
+            // The type of a rule that looks up a table sets no action: the table is given separately.
             guard let action = try takeAction(ofType: type) else { return }
             request.rule.action = action
         }
         request.hasAction = true
     }
 
-    /// The type of a rule that a word abbreviates.
+    /// The type of a rule that a word or its abbreviation names.
     private static func ruleType(_ word: String) -> String? {
         let type = ["goto", "nop"].first { $0.hasPrefix(word) } ?? routeType(word)
         let known = ["goto", "nop", "unicast", "blackhole", "unreachable", "prohibit"]
         return type.flatMap { known.contains($0) ? $0 : nil }
     }
 
-    /// What a rule of a type does; `nil` for one that looks a table up.
+    /// The action of a rule with a type; `nil` for a rule that looks up a table.
     private mutating func takeAction(ofType type: String) throws(KernelRefusal) -> Rule.Action? {
         switch type {
         case "goto": .goto(priority: try takeNumber(type))
@@ -125,7 +125,8 @@ extension ChangeWords {
         }
     }
 
-    /// A range as sscanf(3) reads it: of a number that is too large the lowest bits, and nothing behind the range.
+    /// Reads a range as sscanf(3) does: a number that is too large keeps its lowest bits, and text after the range is
+    /// ignored.
     private mutating func takeRange<Number: FixedWidthInteger>(
         _ word: String,
         isPair: Bool = false

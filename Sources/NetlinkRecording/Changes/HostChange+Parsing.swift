@@ -3,11 +3,12 @@
 internal import RoutingModel
 
 extension HostChange {
-    /// Parses the words of ip(8), with its abbreviations of objects and commands; `ip` and its options may stand before
-    /// them.
+    /// Parses the words of ip(8), with its abbreviations of objects and commands.
+    ///
+    /// `ip` and its options may come first.
     ///
     /// - Parameter text: The words, such as `link set eth0 down` or `-6 route del default`.
-    /// - Throws: A refusal without a number: what is not known in the text, and what is.
+    /// - Throws: A refusal without an errno. It names the unknown word and the known ones.
     package init(_ text: String) throws(KernelRefusal) {
         var words = try ChangeWords(text)
         _ = words.skip("ip")
@@ -27,13 +28,13 @@ extension HostChange {
     }
 }
 
-/// The words of a change that are not read yet.
+/// The unread words of a change.
 struct ChangeWords {
     var words: ArraySlice<String>
-    /// The family that -4 or -6 gave; `nil` for any.
+    /// The family of the options -4 or -6; `nil` for any.
     var family: IPAddress.Family?
 
-    /// Divides a line as `ip -batch` does: a word that begins with a quote ends with it (`makeargs`).
+    /// Splits a line as `ip -batch` does: a word that begins with a quote ends with the same quote (`makeargs`).
     init(_ text: String) throws(KernelRefusal) {
         var words: [String] = []
         var rest = text.utf8[...]
@@ -54,7 +55,7 @@ struct ChangeWords {
         self.words = words[...]
     }
 
-    /// The number of words that ip(8) takes: it has room for one more, which ends the list.
+    /// The most words that ip(8) accepts: its list has one more element, which ends the list.
     private static let limit = 511
 
     private static func isSpace(_ byte: UInt8) -> Bool {
@@ -64,12 +65,12 @@ struct ChangeWords {
 
     var next: String? { words.first }
 
-    /// Takes the next word; `nil` at the end.
+    /// Reads the next word; `nil` at the end.
     mutating func take() -> String? { words.popFirst() }
 
     // MARK: Words
 
-    /// Takes the options of ip(8) that choose a family, and those that change nothing but its output.
+    /// Reads the options of ip(8) that select a family, and options that only affect its output.
     mutating func takeOptions() throws(KernelRefusal) {
         while let word = next, word.hasPrefix("-") {
             words.removeFirst()
@@ -85,13 +86,13 @@ struct ChangeWords {
         }
     }
 
-    /// The next word, which must be there.
+    /// Reads the next word, which must exist.
     mutating func take(_ what: String) throws(KernelRefusal) -> String {
         guard let word = take() else { throw .unknown("\(what) is missing") }
         return word
     }
 
-    /// The next word as one of several; the first that it abbreviates.
+    /// Reads the next word as one of several words, or as an abbreviation of the first match.
     mutating func take(
         _ what: String,
         among known: [String],
@@ -107,14 +108,16 @@ struct ChangeWords {
         return found
     }
 
-    /// Takes the next word if it is this one.
+    /// Skips the next word if it is this one.
+    ///
+    /// Returns whether it was.
     mutating func skip(_ word: String) -> Bool {
         guard next == word else { return false }
         words.removeFirst()
         return true
     }
 
-    /// A number, or a name that stands for one.
+    /// Reads a number, or a name that stands for a number.
     mutating func takeNumber<Number: FixedWidthInteger>(
         _ what: String,
         names: [String: Number] = [:]
@@ -142,7 +145,7 @@ struct ChangeWords {
         return address
     }
 
-    /// An address and the length of its prefix; `nil` for `default`, `all` and `any`, which are those of any family.
+    /// An address and its prefix length; `nil` for `default`, `all` and `any`, which have no family.
     func prefix(
         _ text: String,
         _ family: IPAddress.Family?
@@ -153,7 +156,7 @@ struct ChangeWords {
             throw .unknown("\"\(text)\" is not a prefix such as 198.51.100.0/24 or default")
         }
         guard parts.count == 2 else { return (address, nil) }
-        // As a number, or as an IPv4 netmask.
+        // The length is a number or an IPv4 netmask.
         let length =
             UInt32(changeText: parts[1]).map(Int.init) ?? IPAddress(changeText: parts[1], .v4)?.maskLength
         guard let length, length <= address.family.bitWidth else {
@@ -162,7 +165,7 @@ struct ChangeWords {
         return (address, length)
     }
 
-    /// A prefix without bits behind its length; `nil` for `default`, `all` and `any`.
+    /// A prefix without host bits; `nil` for `default`, `all` and `any`.
     func wholePrefix(_ text: String) throws(KernelRefusal) -> IPPrefix? {
         guard let (address, length) = try prefix(text, family) else { return nil }
         guard let whole = IPPrefix(address, length: length ?? address.family.bitWidth),
@@ -171,7 +174,7 @@ struct ChangeWords {
         return whole
     }
 
-    /// A type of service, in hexadecimal with or without 0x.
+    /// Reads a type of service, in hexadecimal with or without 0x.
     mutating func takeTypeOfService(_ what: String) throws(KernelRefusal) -> UInt8 {
         let text = try take("the number after \(what)")
         let digits = text.hasPrefix("0x") ? text.dropFirst(2) : text[...]
@@ -181,32 +184,32 @@ struct ChangeWords {
         return number
     }
 
-    /// A table; 0 for unspec.
+    /// Reads a table; 0 for unspec.
     mutating func takeTable() throws(KernelRefusal) -> UInt32 {
         if skip("unspec") { return 0 }
         return try takeNumber("table", names: Route.namedTables)
     }
 
-    /// The origin of a route or a rule.
+    /// Reads the origin of a route or a rule.
     mutating func takeOrigin(_ word: String) throws(KernelRefusal) -> UInt8 {
         try takeNumber(word, names: Route.origins)
     }
 
-    /// A change is tried at one moment, at which no lifetime is over.
+    /// The refusal of a lifetime: a change is evaluated at one instant, at which no lifetime ends.
     static func lifetime(_ word: String) -> KernelRefusal {
         .unknown(
             "\(word) is not predicted, as the answers are those of one moment: leave it out, and try del for the end"
         )
     }
 
-    /// The text of a word that is not known.
+    /// The refusal of an unknown word.
     static func unknown(_ word: String, _ known: String) -> KernelRefusal {
         .unknown("\"\(word)\" is not known here: give \(known)")
     }
 }
 
 extension FixedWidthInteger {
-    /// A number as strtoul(3) reads it: in hexadecimal after 0x, in octal after 0, else in decimal.
+    /// Parses a number as strtoul(3) does: hexadecimal after 0x, octal after 0, otherwise decimal.
     init?(changeText text: Substring) {
         let digits = text.hasPrefix("+") ? text.dropFirst() : text
         guard digits.first?.isWholeNumber == true else { return nil }
@@ -219,7 +222,7 @@ extension FixedWidthInteger {
 }
 
 extension IPAddress {
-    /// An address as ip(8) reads it: the parts of an IPv4 address that are left out are 0.
+    /// Parses an address as ip(8) does: omitted parts of an IPv4 address are 0.
     init?(changeText text: Substring, _ family: Family?) {
         if text.contains(":") {
             guard family != .v4, let address = IPAddress(text), address.zone == nil else { return nil }
@@ -232,7 +235,7 @@ extension IPAddress {
         self.init(bytes[0], bytes[1], bytes[2], bytes[3])
     }
 
-    /// The length of the prefix whose netmask this IPv4 address is; `nil` for an address that is none.
+    /// The prefix length if this IPv4 address is a netmask; `nil` otherwise.
     fileprivate var maskLength: Int? {
         let host = ~UInt32(truncatingIfNeeded: low)
         return host & (host &+ 1) == 0 ? host.leadingZeroBitCount : nil

@@ -9,7 +9,7 @@ package import RoutingModel
 /// try host.make(change)
 /// ```
 package struct HostChange: Hashable, Sendable {
-    /// What is changed.
+    /// A part of a change.
     package enum Action: Hashable, Sendable {
         case setUp(String)
         case setDown(String)
@@ -17,7 +17,7 @@ package struct HostChange: Hashable, Sendable {
         case setMaster(String, String?)
         case setCarrier(String, Bool)
         case setMTU(String, Int32)
-        /// Nothing, but the interface must be there.
+        /// Changes nothing, but the interface must exist.
         case find(String)
         case address(Verb, AddressRequest)
         case flushAddresses(AddressFlush)
@@ -27,12 +27,14 @@ package struct HostChange: Hashable, Sendable {
         case flushRules(IPAddress.Family)
     }
 
-    /// What happens with a route or an address; the kernel's counterpart is in the NLM_F flags of RTM_NEWROUTE.
+    /// The change of a route or an address.
+    ///
+    /// The kernel's counterpart is in the NLM_F flags of RTM_NEWROUTE.
     package enum Verb: String, CaseIterable, Sendable {
         case add, append, prepend, change, replace, delete
     }
 
-    /// The types of routes by their words.
+    /// The types of routes by their ip(8) words.
     package static let routeTypes: [String: RouteType] = [
         "unicast": .unicast, "blackhole": .blackhole, "unreachable": .unreachable, "prohibit": .prohibit,
         "throw": .throw,
@@ -43,14 +45,14 @@ package struct HostChange: Hashable, Sendable {
         package var device = ""
         package var address: IPAddress
         package var peer: IPAddress?
-        /// The length of the prefix; `nil` where none is given.
+        /// The prefix length; `nil` if none is given.
         package var length: Int?
         package var scope: RouteScope?
-        /// Whether there is no duplicate detection.
+        /// Whether duplicate address detection is skipped.
         package var skipsDetection = false
-        /// Whether it has no route to its subnet.
+        /// Whether the address gets no route to its subnet.
         package var hasNoPrefixRoute = false
-        /// The broadcast address that is given, if any.
+        /// The broadcast address; `nil` if none is given.
         var broadcast: IPAddress?
 
         package init(device: String = "", address: IPAddress, peer: IPAddress? = nil, length: Int? = nil) {
@@ -58,7 +60,9 @@ package struct HostChange: Hashable, Sendable {
         }
     }
 
-    /// Which addresses are removed; what is `nil` is not given.
+    /// A filter for the addresses to remove.
+    ///
+    /// `nil` matches all.
     package struct AddressFlush: Hashable, Sendable {
         var family: IPAddress.Family?
         var device: String?
@@ -66,7 +70,9 @@ package struct HostChange: Hashable, Sendable {
         var prefix: IPPrefix?
     }
 
-    /// Which routes are removed; what is `nil` is not given.
+    /// A filter for the routes to remove.
+    ///
+    /// `nil` matches all.
     package struct RouteFlush: Hashable, Sendable {
         var family: IPAddress.Family
         var table: UInt32?
@@ -76,11 +82,13 @@ package struct HostChange: Hashable, Sendable {
         var scope: RouteScope?
         var type: RouteType?
         var prefix: IPPrefix?
-        /// Whether routes within the prefix match, too.
+        /// Whether routes within the prefix also match.
         var isRoot = false
     }
 
-    /// A route of a change; what is `nil` is not given.
+    /// A route of a change.
+    ///
+    /// A property that is not given is `nil`.
     package struct RouteRequest: Hashable, Sendable {
         package struct Nexthop: Hashable, Sendable {
             package var device: String?
@@ -102,9 +110,9 @@ package struct HostChange: Hashable, Sendable {
         var scope: RouteScope?
         var preference: RouterPreference?
         package var nexthops: [Nexthop] = []
-        /// Whether the nexthops were given with the word nexthop.
+        /// Whether the nexthops were given with the word `nexthop`.
         package var isMultipath = false
-        /// The lifetime of an IPv6 route in ticks of 10 ms; `nil` for ever.
+        /// The lifetime of an IPv6 route in ticks of 10 ms; `nil` for an unlimited one.
         package var lifetime: Int32?
 
         package init(destination: IPPrefix) {
@@ -112,36 +120,38 @@ package struct HostChange: Hashable, Sendable {
         }
     }
 
-    /// A rule of a change; what is at its default is not given.
+    /// A rule of a change.
+    ///
+    /// A property that is not given has its default.
     package struct RuleRequest: Hashable, Sendable {
         var rule: Rule
         var hasPriority = false
         var hasAction = false
-        /// Whether a protocol is given, which the kernel compares too.
+        /// Whether a protocol is given, which the kernel also compares.
         var hasOrigin = false
     }
 
-    /// The words as given.
+    /// The words of the change.
     package let text: String
     package let actions: [Action]
 }
 
 // MARK: - Refusals
 
-/// Why a change is not known, or cannot be made or predicted.
+/// Why a change is unknown, refused or unpredictable.
 package struct KernelRefusal: Error, Hashable, Sendable {
-    /// The errno of the kernel's refusal; `nil` where the simulation does not know what the kernel does.
+    /// The errno of the kernel's refusal; `nil` if the simulation does not know what the kernel does.
     package let number: Int32?
-    /// What is wrong.
+    /// The cause of the refusal.
     package let message: String
 
-    /// The kernel refuses the change.
+    /// Creates a refusal of the kernel.
     init(_ number: Int32?, _ message: String) {
         self.number = number
         self.message = message
     }
 
-    /// The simulation does not know the change, or what it does.
+    /// Creates the refusal of a change that the simulation does not support, or cannot predict.
     static func unknown(_ message: String) -> KernelRefusal {
         KernelRefusal(nil, message)
     }

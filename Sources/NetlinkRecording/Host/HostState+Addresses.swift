@@ -2,7 +2,7 @@
 
 package import RoutingModel
 
-// The kernel's side effects of addresses, and how it configures IPv6.
+// The kernel's side effects of addresses, and its IPv6 configuration of interfaces.
 
 extension HostState {
     package mutating func insert(_ address: InterfaceAddress) {
@@ -25,14 +25,15 @@ extension HostState {
         }
     }
 
-    /// Whether an IPv6 address needs no duplicate detection: it then has its own route even on an interface that is
-    /// down.
+    /// Whether an IPv6 address needs no duplicate address detection.
+    ///
+    /// Such an address has a route of its own even on an interface that is down.
     private func isUsedAtOnce(_ address: InterfaceAddress) -> Bool {
         address.flags.contains(.noDetection)
             || snapshot.links[address.interfaceIndex]?.flags.isDisjoint(with: [.noARP, .loopback]) == false
     }
 
-    /// Removes an address, unless it is not known what becomes of others.
+    /// Removes an address, unless the effect on other addresses is unknown.
     package mutating func checkedRemove(_ own: InterfaceAddress) throws(KernelRefusal) {
         if own.address.family == .v4, own.isPrimary, subnetMates(of: own).contains(where: { !$0.isPrimary }),
             interfaces[own.interfaceIndex]?.promotesSecondaries == nil
@@ -48,9 +49,9 @@ extension HostState {
     package mutating func remove(_ address: InterfaceAddress) {
         let mates = address.address.family == .v4 && address.isPrimary ? subnetMates(of: address) : []
         let promoted = interfaces[address.interfaceIndex]?.promotesSecondaries == true ? mates.first : nil
-        // Without promote_secondaries they are removed with their primary address.
+        // Without promote_secondaries, secondary addresses are removed together with their primary address.
         if promoted == nil { for mate in mates where !mate.isPrimary { remove(mate) } }
-        // The routes of the others get another source.
+        // The routes of the remaining addresses get another source.
         if promoted != nil { for mate in mates { for route in allRoutes(of: mate) { remove(route) } } }
         let own = allRoutes(of: address)
         let destinations = Set(own.map(\.destination))
@@ -70,7 +71,7 @@ extension HostState {
         }
     }
 
-    /// Removes all addresses of an interface, so that none of their routes stays.
+    /// Removes all addresses of an interface, together with their routes.
     mutating func removeAddresses(of index: UInt32) {
         for family in [IPAddress.Family.v4, .v6] {
             for address in snapshot.addresses(ofInterface: index, family: family) {
@@ -90,13 +91,14 @@ extension HostState {
 
     // MARK: IPv6
 
-    /// A placeholder for the link-local address that the kernel derives from the hardware address, which no table
-    /// contains.
+    /// A placeholder for the link-local address that the kernel derives from the hardware address.
+    ///
+    /// No table contains the real address.
     package static func madeUpLinkLocal(_ index: UInt32) -> IPAddress {
         IPAddress(v6High: 0xfe80 << 48, low: 0x0000_00ff_fe00_0000 | UInt64(index))
     }
 
-    /// Configures IPv6 on an interface that has just become able to send.
+    /// Configures IPv6 on an interface that has just become able to send packets.
     package mutating func becomeReady(_ index: UInt32) {
         guard let interface = interfaces[index], interface.isOperational, !interface.isReady else { return }
         interfaces[index]?.isReady = true
@@ -126,7 +128,7 @@ extension HostState {
 }
 
 extension InterfaceAddress {
-    /// Whether one of the routes that the kernel makes for the address can have one of some destinations.
+    /// Whether one of the kernel's routes for the address can have one of some destinations.
     fileprivate func canHaveRoute(to destinations: Set<IPPrefix>) -> Bool {
         let whole = address.family == .v4 ? 32 : 128
         let ends = [address, subnet?.address, subnet?.lastAddress, broadcast].compactMap(\.self)

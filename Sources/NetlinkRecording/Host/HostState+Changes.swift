@@ -3,13 +3,13 @@
 internal import Glibc
 internal import RoutingModel
 
-// The changes of ip(8), with the checks of the kernel.
+// The changes of ip(8), with the kernel's checks.
 
 extension HostState {
-    /// Makes a change and what follows from it.
+    /// Makes a change, with its side effects.
     ///
-    /// - Throws: Why the kernel refuses it, or that it is not known what the kernel does. A part of the change can then
-    ///   be made: a copy of the host before every change would cost as much as all of its routes.
+    /// - Throws: The kernel's refusal, or the refusal of an unpredictable change. A part of the change can then
+    ///   have been made: a copy of the host before every change would cost as much as all of its routes.
     package mutating func make(_ change: HostChange) throws(KernelRefusal) {
         let ports = portsBySettings
         for action in change.actions { try make(action) }
@@ -33,7 +33,7 @@ extension HostState {
         }
     }
 
-    /// Throws where a port of a bond or a team has come or gone: what its master then does is not known.
+    /// Throws if a port of a bond or a team appeared or disappeared, because its effect on the master is unknown.
     package func check(_ ports: [Port]) throws(KernelRefusal) {
         for port in ports {
             guard port.passesCarrier != passesCarrier(port.link.index), interfaces[port.master.index] != nil
@@ -47,9 +47,9 @@ extension HostState {
         }
     }
 
-    /// Makes a part of a change, and what follows from it.
+    /// Makes a part of a change, with its side effects.
     ///
-    /// - Throws: Why the kernel refuses it, or that it is not known what the kernel does.
+    /// - Throws: The kernel's refusal, or the refusal of an unpredictable change.
     package mutating func make(_ action: HostChange.Action) throws(KernelRefusal) {
         switch action {
         case .setUp(let name):
@@ -77,7 +77,7 @@ extension HostState {
         }
     }
 
-    /// The interface of a name.
+    /// The index of the interface with a name.
     func index(of name: String) throws(KernelRefusal) -> UInt32 {
         if let link = snapshot.links.values.first(where: { $0.isNamed(name) }) { return link.index }
         let known = links.map(\.name).joined(separator: ", ")
@@ -160,7 +160,9 @@ extension HostState {
         setMaster(index, masterIndex)
     }
 
-    /// Sets an MTU as `netif_set_mtu_ext` does, and those of the interfaces on it, which are not larger.
+    /// Sets an MTU as `netif_set_mtu_ext` does.
+    ///
+    /// Interfaces that are stacked on this one get at most this MTU.
     private mutating func setMTU(_ index: UInt32, _ size: Int32) throws(KernelRefusal) {
         guard let link = snapshot.links[index] else { return }
         let size = Int64(size)
@@ -212,7 +214,7 @@ extension HostState {
         let scope: RouteScope = address.isLoopback ? .host : isLinkLocal ? .link : .universe
         var own = InterfaceAddress(
             interfaceIndex: index, address: address, peer: request.peer, prefixLength: UInt8(length),
-            // The kernel itself gives an IPv6 address its scope.
+            // The kernel decides the scope of an IPv6 address.
             scope: address.family == .v4 ? request.scope ?? scope : scope,
             flags: request.skipsDetection && address.family == .v6 ? [.permanent, .noDetection] : .permanent)
         if request.hasNoPrefixRoute { own.flags.insert(.noPrefixRoute) }
@@ -239,7 +241,8 @@ extension HostState {
         replace(rival, hasNoPrefixRoute: request.hasNoPrefixRoute)
     }
 
-    /// Sets an address again: `inet6_addr_modify`, and `inet_rtm_newaddr`, which leaves the routes of IPv4.
+    /// Sets an existing address again: `inet6_addr_modify`, and `inet_rtm_newaddr`, which does not change IPv4
+    /// routes.
     private mutating func replace(_ own: InterfaceAddress, hasNoPrefixRoute: Bool) {
         var new = own
         guard own.address.family == .v6, own.flags.contains(.noPrefixRoute) != hasNoPrefixRoute else {
@@ -293,7 +296,7 @@ extension HostState {
         }
         let rules = snapshot.rules.filter { $0.family == rule.family }
         if !request.hasPriority {
-            // `fib_default_rule_pref`: before the second rule.
+            // `fib_default_rule_pref`: the new rule comes before the second rule.
             rule.priority = rules.count > 1 && rules[1].priority > 0 ? rules[1].priority - 1 : 0
         }
         if case .goto(let target) = rule.action, target <= rule.priority {
@@ -302,8 +305,8 @@ extension HostState {
         let isKnown = rules.contains { known in
             var known = known
             if !request.hasPriority { known.priority = rule.priority }
-            // `rule_exists` does not compare where a rule goes and whether it is inverted, nor addresses and a type
-            // of service that the new rule does not name.
+            // `rule_exists` does not compare the target of a goto, the inversion, or addresses and a type of service
+            // that the new rule does not name.
             if case .goto = known.action, case .goto = rule.action { known.action = rule.action }
             known.isInverted = rule.isInverted
             if rule.source == nil { known.source = nil }
@@ -330,7 +333,7 @@ extension HostState {
 }
 
 extension HostChange.RuleRequest {
-    /// Whether a rule has all that is given: `rule_find`.
+    /// Whether a rule has all given properties: `rule_find`.
     fileprivate func matches(_ other: Rule) -> Bool {
         func isSame<Value: Equatable>(_ path: KeyPath<Rule, Value?>) -> Bool {
             rule[keyPath: path] == nil || rule[keyPath: path] == other[keyPath: path]
@@ -346,7 +349,7 @@ extension HostChange.RuleRequest {
 }
 
 extension InterfaceAddress {
-    /// Whether an interface cannot have both: `__inet_insert_ifa`, `ipv6_add_addr_hash`.
+    /// Whether an interface cannot have both addresses: `__inet_insert_ifa`, `ipv6_add_addr_hash`.
     fileprivate func isRival(of other: InterfaceAddress) -> Bool {
         address == other.address
             && (address.family == .v6 || (prefixLength == other.prefixLength && subnet == other.subnet))
@@ -354,9 +357,9 @@ extension InterfaceAddress {
 }
 
 extension Link {
-    /// Whether its MTU is at most that of the interface below.
+    /// Whether the MTU is at most that of the lower interface.
     fileprivate var hasSizeOfLower: Bool { ["vlan", "macvlan", "macvtap"].contains(kind) }
 
-    /// Whether its carrier comes from its ports by settings that no message here holds.
+    /// Whether the carrier depends on the ports by settings that no kernel message here contains.
     fileprivate var hasPortsBySettings: Bool { ["bond", "team"].contains(kind) }
 }

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-// What `ip flush` removes: all that a dump shows and a filter takes, one after the other.
+// The removals of `ip flush`: each entry of a dump that matches a filter, one after the other.
 
 extension HostState {
     mutating func flush(_ flush: HostChange.AddressFlush) throws(KernelRefusal) {
@@ -11,7 +11,8 @@ extension HostState {
             IPAddress.Family.allCases.flatMap { snapshot.addresses(ofInterface: index, family: $0) }
         }
         let matching = (all ?? snapshot.addresses).filter(flush.takes)
-        // A secondary address that goes first is promoted by none: those that the filter leaves decide about the rest.
+        // Secondary addresses are removed first, so that none is promoted. The addresses that the filter leaves
+        // decide about the rest.
         for address in matching.filter({ !$0.isPrimary }) { remove(address) }
         for address in matching where address.isPrimary { try checkedRemove(address) }
     }
@@ -23,7 +24,8 @@ extension HostState {
             throw .unknown("the table \(table) holds no route, and whether the kernel has it is not recorded")
         }
         let matching = snapshot.routes(ofTable: table, flush.family).filter { flush.takes($0, index) }
-        // Flushing sends each route back as it was dumped, with the nexthop beside the object: `rtm_to_fib_config`.
+        // `ip route flush` sends each route back as it was dumped, with both the nexthop and the object:
+        // `rtm_to_fib_config`.
         guard matching.allSatisfy({ $0.nexthopID == 0 }) else {
             throw .unknown(
                 "the kernel refuses to flush routes through nexthop objects, and removes others before it does: "
@@ -32,7 +34,7 @@ extension HostState {
         for route in matching { remove(route) }
     }
 
-    /// Removes the rules of a family but those of the priority 0.
+    /// Removes the rules of a family, except those with priority 0.
     mutating func flushRules(_ family: IPAddress.Family) {
         for rule in snapshot.rules where rule.family == family && rule.priority != 0 {
             apply(.removedRule(rule), .rule)
@@ -48,7 +50,9 @@ extension HostChange.AddressFlush {
 }
 
 extension HostChange.RouteFlush {
-    /// Whether a route matches: the filter compares the nexthop of a route that has one, and none of several.
+    /// Whether a route matches.
+    ///
+    /// The filter compares the nexthop only of a route with a single one.
     fileprivate func takes(_ route: Route, _ index: UInt32?) -> Bool {
         let only = route.nexthops.count == 1 ? route.nexthops.first : nil
         return (index == nil || only?.interfaceIndex == index)

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-// The kernel's side effects of interfaces that go up or down, gain or lose a carrier, or are deleted.
+// The kernel's side effects of interfaces that go up or down, gain or lose a carrier, or are removed.
 
 extension HostState {
     package mutating func setUp(_ index: UInt32) {
@@ -10,7 +10,7 @@ extension HostState {
     }
 
     package mutating func setDown(_ index: UInt32) {
-        // The interfaces that follow go down before the one that they follow.
+        // Interfaces that follow another one go down before it.
         let order = walk(from: index) { state, index in
             state.snapshot.links.uppers(of: index).filter {
                 state.interfaces[$0]?.isUp == true && state.follows($0)
@@ -26,7 +26,7 @@ extension HostState {
             interfaces[index]?.linkLocal = known
         }
         let routes = snapshot.destinations(through: index, .v6)
-        // Removes the routes of both families.
+        // This removes the routes of both families.
         showState(index)
         for route in routes { notifications.append(.route(route)) }
         for address in snapshot.addresses(ofInterface: index, family: .v6) {
@@ -43,29 +43,31 @@ extension HostState {
 
     // MARK: Steps
 
-    /// A part of what follows from a change of an interface.
+    /// A step of the side effects of a change of an interface.
     private enum Step {
         case setUp(UInt32)
         case setCarrier(UInt32, Bool)
-        /// Gives an interface the carrier of the one below.
+        /// Gives an interface the carrier of the interface below.
         case followLower(UInt32)
         /// Gives the master of a port the carrier of its ports.
         case followPorts(UInt32)
-        /// Gives both ends of a pair a carrier while both are up.
+        /// Gives both ends of a pair a carrier if both are up.
         case followPeer(UInt32)
     }
 
     /// Takes steps, and those that follow from each before the next one.
     ///
-    /// A list and no recursion: a recording can hold stacks as deep as it is long. Nothing that a kernel has goes up or
-    /// changes its carrier twice in the course of a change, so that circles of interfaces come to an end.
+    /// The steps that follow from one come before the next one.
+    ///
+    /// A list instead of recursion, because a recording can contain stacks as deep as it is long. In one change, no
+    /// interface goes up or changes its carrier twice, so loops of interfaces end.
     private mutating func perform(_ first: [Step]) {
         var open = Array(first.reversed())
         var done: Set<UInt32> = []
         while let step = open.popLast() { open += take(step, &done).reversed() }
     }
 
-    /// Takes a step, and returns those that follow from it.
+    /// Performs a step, and returns the steps that follow from it.
     private mutating func take(_ step: Step, _ done: inout Set<UInt32>) -> [Step] {
         switch step {
         case .setUp(let index):
@@ -119,7 +121,7 @@ extension HostState {
         return snapshot.links.uppers(of: index).map(Step.followLower) + [.followPorts(index)]
     }
 
-    /// The interfaces that depend on one, each once and after those that depend on it.
+    /// The interfaces that depend on an interface, without repetitions, each after the interfaces that depend on it.
     private func walk(from index: UInt32, _ next: (HostState, UInt32) -> [UInt32]) -> [UInt32] {
         var order: [UInt32] = []
         var seen: Set<UInt32> = []
@@ -135,7 +137,7 @@ extension HostState {
         return order
     }
 
-    /// Forgets the neighbours on an interface: `neigh_ifdown`, and `neigh_carrier_down`, which keeps permanent ones.
+    /// Removes the neighbours on an interface: `neigh_ifdown`, and `neigh_carrier_down`, which keeps permanent ones.
     private mutating func forgetNeighbours(on index: UInt32, keeping kept: NeighbourState = []) {
         for neighbour in (snapshot.neighbours ?? [:]).values
         where neighbour.key.interfaceIndex == index && neighbour.state.isDisjoint(with: kept) {
@@ -143,7 +145,7 @@ extension HostState {
         }
     }
 
-    /// Removes an interface, those on it, and the other ends of their pairs.
+    /// Removes an interface, the interfaces stacked on it, and the other ends of pairs.
     package mutating func removeInterface(_ index: UInt32) {
         var ends = [index]
         let bound = tunnelsThatGo
@@ -157,7 +159,7 @@ extension HostState {
         }
     }
 
-    /// The tunnels that go with the interface that they are bound to: `vxlan_handle_lowerdev_unregister`.
+    /// The tunnels that are removed with the interface that they are bound to: `vxlan_handle_lowerdev_unregister`.
     private var tunnelsThatGo: [UInt32: [UInt32]] {
         let bound = snapshot.links.values.filter { $0.kind == "vxlan" && ($0.ends?.link ?? 0) != 0 }
         return Dictionary(grouping: bound.map(\.index).sorted()) { snapshot.links[$0]?.ends?.link ?? 0 }
@@ -174,7 +176,7 @@ extension HostState {
         if let master { followPorts(ofBridge: master) }
     }
 
-    /// Makes an interface a port of a bridge, or of none.
+    /// Makes an interface a port of a bridge, or of no bridge.
     mutating func setMaster(_ index: UInt32, _ master: UInt32?) {
         guard var link = snapshot.links[index] else { return }
         let old = link.master
@@ -184,7 +186,7 @@ extension HostState {
         for bridge in [old, master].compactMap(\.self) { followPorts(ofBridge: bridge) }
     }
 
-    /// Updates the state in the link of an interface.
+    /// Copies the state of an interface to its link.
     package mutating func showState(_ index: UInt32) {
         guard let interface = interfaces[index], var link = snapshot.links[index] else { return }
         link.operationalState = interface.operationalState(isUpper: link.lower != nil)
@@ -209,7 +211,7 @@ extension HostState {
     /// Whether an interface is set up and down with the one below, and does not only lose its carrier.
     private func follows(_ upper: UInt32) -> Bool { snapshot.links[upper]?.kind == "vlan" }
 
-    /// The other end of a pair, where it is in this namespace.
+    /// The other end of a pair, if it is in this namespace.
     private func peer(of index: UInt32) -> UInt32? {
         guard let link = snapshot.links[index], link.isPairEnd, !link.lowerIsForeign else { return nil }
         return link.lower

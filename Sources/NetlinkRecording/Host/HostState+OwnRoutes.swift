@@ -22,7 +22,7 @@ extension HostState {
         if routing.snapshot.routeCount != count { notifications.append(.route(route.destination)) }
     }
 
-    /// All routes that an address can have.
+    /// All routes that the kernel can create for an address.
     func allRoutes(of address: InterfaceAddress) -> [Route] {
         switch address.address.family {
         case .v4: ownRoutes(of: address, evenIfDown: true)
@@ -31,10 +31,12 @@ extension HostState {
         }
     }
 
-    /// The routes of an IPv4 address; an interface that is down has only the one to the address itself.
+    /// The routes of an IPv4 address.
+    ///
+    /// On an interface that is down, only the route to the address itself.
     func ownRoutes(of address: InterfaceAddress, evenIfDown: Bool = false) -> [Route] {
         let index = address.interfaceIndex
-        // Packets to a secondary address come from the primary one.
+        // Packets to a secondary address get the primary address as their source.
         let primary = address.isPrimary ? nil : subnetMates(of: address).first(where: \.isPrimary)
         func route(_ prefix: IPPrefix?, _ type: RouteType) -> Route? {
             kernelRoute(
@@ -61,8 +63,9 @@ extension HostState {
         address.flags.contains(.noPrefixRoute) ? nil : keptRoute(of: address)
     }
 
-    /// The route to the subnet of an IPv6 address that stays as long as the address does, although another address of
-    /// the subnet made it: `check_cleanup_prefix_route`.
+    /// The route to the subnet of an IPv6 address, which another address of the subnet may have created.
+    ///
+    /// It stays as long as this address: `check_cleanup_prefix_route`.
     func keptRoute(of address: InterfaceAddress) -> Route? {
         guard address.address.family == .v6, address.address != .loopbackV6 else { return nil }
         return kernelRoute(address.subnet, .unicast, address.interfaceIndex, metric: 256)
@@ -73,7 +76,7 @@ extension HostState {
         kernelRoute(IPPrefix(address.address, length: 128), .local, address.interfaceIndex)
     }
 
-    /// The route of a router to the address that all routers of a subnet have: `addrconf_join_anycast`.
+    /// A router's route to the subnet-router anycast address: `addrconf_join_anycast`.
     func anycastRoute(of address: InterfaceAddress) -> Route? {
         let link = snapshot.links[address.interfaceIndex]
         guard link?.settings.ipv6Forwards ?? snapshot.settings.ipv6Forwards == true,
@@ -83,7 +86,7 @@ extension HostState {
         return kernelRoute(IPPrefix(subnet.address, length: 128), .anycast, address.interfaceIndex)
     }
 
-    /// The route to all IPv6 groups.
+    /// The route to all IPv6 multicast groups.
     func multicastRoute(_ index: UInt32) -> Route? {
         let groups = IPPrefix(IPAddress(v6High: 0xff << 56, low: 0), length: 8)
         return kernelRoute(groups, .multicast, index, metric: 256)
@@ -112,7 +115,7 @@ extension HostState {
         }
     }
 
-    /// A nexthop through an interface, with the flags of its present state.
+    /// A nexthop through an interface, with the flags of the interface's present state.
     package func nexthop(
         _ index: UInt32,
         via gateway: IPAddress? = nil,

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import RoutingModel
 
-// Routes as a program sets them: `fib_create_info` and `fib_table_insert` for IPv4, `ip6_route_info_create` and
+// Routes that a program sets: `fib_create_info` and `fib_table_insert` for IPv4, `ip6_route_info_create` and
 // `fib6_add_rt2node` for IPv6.
 
 extension HostState {
@@ -15,7 +15,7 @@ extension HostState {
     ) throws(KernelRefusal) {
         let isIPv6 = request.destination.family == .v6
         let type = request.type ?? .unicast
-        // ip looks names up before it asks the kernel.
+        // ip(8) looks names up before its request to the kernel.
         for nexthop in request.nexthops { if let name = nexthop.device { _ = try index(of: name) } }
         guard !isIPv6 || request.tos == 0 else { throw KernelRefusal(EINVAL, "IPv6 routes have no tos") }
         var route = Route(
@@ -33,7 +33,7 @@ extension HostState {
             guard request.nexthops.isEmpty, request.nexthopID == 0 else {
                 throw KernelRefusal(EINVAL, "a route of the type \(type) has neither gateway nor interface")
             }
-            // IPv6 has such routes on the loopback interface.
+            // IPv6 puts such routes on the loopback interface.
             if isIPv6 { route.nexthops = [Nexthop(interfaceIndex: 1)] }
         } else {
             try setNexthops(of: &route, request)
@@ -48,7 +48,9 @@ extension HostState {
         try insert(route, verb)
     }
 
-    /// The scope of a new IPv4 route; one without a gateway has that of the link where none is given.
+    /// The scope of a new IPv4 route.
+    ///
+    /// By default, a route without a gateway has the scope link.
     private func checked(_ scope: RouteScope, of route: Route) throws(KernelRefusal) -> RouteScope {
         guard scope.rawValue <= RouteScope.host.rawValue else {
             throw KernelRefusal(EINVAL, "no route has the scope nowhere")
@@ -97,7 +99,7 @@ extension HostState {
         else { throw .unknown("an IPv6 route with several nexthops is known with gateways alone") }
     }
 
-    /// A checked nexthop.
+    /// Checks a nexthop and creates it.
     private func nexthop(
         _ wanted: HostChange.RouteRequest.Nexthop,
         of route: Route
@@ -137,12 +139,12 @@ extension HostState {
         }
         let found = try interface(toGateway: gateway, through: index, table: route.table)
         var nexthop = nexthop(found, via: gateway, weight: wanted.weight, family: route.destination.family)
-        // `fib_check_nh_v6_gw` does not look at the carrier.
+        // `fib_check_nh_v6_gw` ignores the carrier.
         if gateway.family != route.destination.family { nexthop.flags = [] }
         return nexthop
     }
 
-    /// The interface that has a gateway on its link, and is up.
+    /// The interface that is up and has a gateway on its link.
     private func interface(
         toGateway gateway: IPAddress,
         through index: UInt32?,
@@ -168,21 +170,22 @@ extension HostState {
 
     // MARK: Gateways
 
-    /// Whether an IPv4 address is neither this host's nor that of several hosts: `inet_addr_type_dev_table`.
+    /// Whether an IPv4 address belongs neither to this host nor to several hosts: `inet_addr_type_dev_table`.
     private func isUnicast(_ address: IPAddress) -> Bool {
         let longest = snapshot.chains(over: address, inTables: tables(Route.localTable)).first { _ in true }
         guard let type = longest?[0].type else { return !address.isMulticast }
         return type == .unicast || type.isRejecting
     }
 
-    /// The tables that an IPv4 lookup in one of them reads: until a rule is added or removed, local and main are one.
+    /// The tables that an IPv4 lookup in one table reads.
+    ///
+    /// Until a rule is added or removed, local and main share a tree.
     private func tables(_ table: UInt32) -> [UInt32] {
         let isShared = snapshot.program.hasPlainIPv4 && table == Route.localTable
         return isShared ? [Route.localTable, Route.mainTable] : [table]
     }
 
-    /// Whether the main table has nothing against an IPv6 gateway on the link of an interface:
-    /// `ip6_route_check_nh_onlink`.
+    /// Whether the main table allows an IPv6 gateway as on the link of an interface: `ip6_route_check_nh_onlink`.
     private func fitsOnLink(_ gateway: IPAddress, _ index: UInt32) throws(KernelRefusal) -> Bool {
         let table = snapshot.vrf(ofInterface: index)?.vrfTable ?? Route.mainTable
         let search = GatewaySearch(isStrict: false, needsCarrier: false)
@@ -210,8 +213,8 @@ extension HostState {
             }, visit: visit)
     }
 
-    /// The interface that has an IPv4 gateway on its link: `fib_check_nh_v4_gw`, which passes over routes through
-    /// other gateways.
+    /// The interface that has an IPv4 gateway on its link: `fib_check_nh_v4_gw`, which skips routes through other
+    /// gateways.
     private func directIPv4(
         _ gateway: IPAddress,
         _ index: UInt32?,
@@ -259,7 +262,9 @@ extension HostState {
         return nil
     }
 
-    /// Whether a nexthop can have a gateway on its link, which needs no carrier.
+    /// Whether a nexthop can have a gateway on its link.
+    ///
+    /// It needs no carrier for that.
     private func isUsable(_ nexthop: Nexthop) -> Bool {
         guard nexthop.flags.contains(.dead) else { return true }
         return nexthop.flags.contains(.linkDown) && interfaces[nexthop.interfaceIndex]?.isUp == true
@@ -279,7 +284,7 @@ extension HostState {
         guard found != nil || !snapshot.program.lacksIPv6Rules else {
             throw .unknown(SnapshotLookup.Unknown.rules6.reason)
         }
-        // Only the lookup in the table of the route needs no carrier (RT6_LOOKUP_F_IGNORE_LINKSTATE).
+        // Only the lookup in the table of the route ignores the carrier (RT6_LOOKUP_F_IGNORE_LINKSTATE).
         search.needsCarrier = true
         if found == nil {
             found =
@@ -316,7 +321,9 @@ extension HostState {
 
     // MARK: Inserting
 
-    /// The routes that conflict with a new one: with NLM_F_EXCL the kernel refuses it.
+    /// The routes that conflict with a new one.
+    ///
+    /// With NLM_F_EXCL, the kernel refuses the new route.
     func rivals(of route: Route) -> [Route] {
         snapshot.routes(to: route.destination, table: route.table).filter {
             $0.tos == route.tos && $0.source == route.source && $0.priority == route.priority
@@ -370,7 +377,7 @@ extension HostState {
         }
         var route = route
         if route.balances, let group = rivals.first(where: \.balances) {
-            // The kernel joins the nexthops of one metric.
+            // The kernel joins the nexthops of routes with the same metric.
             route.nexthops = group.nexthops + route.nexthops
         }
         insert(route)
@@ -391,7 +398,7 @@ extension HostState {
         }
         let routes = snapshot.routes(to: request.destination, table: request.table ?? Route.mainTable)
         let found = routes.first { route in
-            // IPv4 looks at the first nexthop alone.
+            // IPv4 compares only the first nexthop.
             let nexthops = isIPv6 ? route.nexthops[...] : route.nexthops.prefix(1)
             return (isIPv6 ? route.source == nil : route.tos == request.tos)
                 && (isIPv6 || request.scope.map { $0 == route.scope } ?? true)
@@ -400,7 +407,8 @@ extension HostState {
                 && (request.origin.map { $0 == route.origin } ?? true)
                 && (isIPv6 || request.preferredSource.map { $0 == route.preferredSource } ?? true)
                 && (request.nexthopID == 0 || request.nexthopID == route.nexthopID)
-                // With a nexthop object an IPv6 route is removed whatever its nexthops are, and no IPv4 route is.
+                // With a nexthop object, an IPv6 route is removed regardless of its nexthops, and an IPv4 route is
+                // not.
                 && (wanted == nil || isIPv6 && route.nexthopID != 0
                     || route.nexthopID == 0 && nexthops.contains(where: isMeant))
         }
@@ -411,7 +419,7 @@ extension HostState {
                 isRoot ? ENOENT : ESRCH, "there is no such route to \(request.destination)")
         }
         if isIPv6, route.nexthopID == 0, wanted?.gateway != nil {
-            // One nexthop of several goes alone.
+            // One of several nexthops is removed alone.
             route.nexthops = Array(route.nexthops.filter(isMeant).prefix(1))
         }
         remove(route)
@@ -427,7 +435,7 @@ extension Route {
         return left == right && origin == other.origin
     }
 
-    /// Whether it has one of the nexthops of another IPv6 route: `rt6_duplicate_nexthop`.
+    /// Whether the route shares a nexthop with another IPv6 route: `rt6_duplicate_nexthop`.
     fileprivate func hasAny(of other: Route) -> Bool {
         nexthops.contains { other.nexthops.contains(where: $0.isDuplicate) }
     }

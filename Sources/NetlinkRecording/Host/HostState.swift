@@ -2,7 +2,7 @@
 
 package import RoutingModel
 
-/// A network whose changes have the side effects that the kernel gives them.
+/// A network whose changes have the side effects that they have in the kernel.
 ///
 /// ```swift
 /// var host = HostState(routing)
@@ -10,38 +10,42 @@ package import RoutingModel
 /// let answer = try host.routing.snapshot.answer(to: query)
 /// ```
 ///
-/// A ``NetworkSnapshot`` takes the messages of a kernel and derives what the kernel changes without one. This does what
-/// the kernel does by itself before it sends those messages: an address adds its routes, an interface that goes down
-/// loses its IPv6 addresses, a bridge follows its ports.
+/// A ``NetworkSnapshot`` applies kernel messages, and derives the changes that the kernel makes without a message.
+/// This type does what the kernel does before it sends those messages: an address adds its routes, an interface that
+/// goes down loses its IPv6 addresses, a bridge follows its ports.
 ///
-/// It is a value. What takes the kernel time, such as carriers and duplicate address detection, happens at once.
+/// It is a value. Changes that take time in the kernel, such as carriers and duplicate address detection, happen at
+/// once.
 package struct HostState: Sendable {
-    /// The state of an interface that its link does not show.
+    /// The state of an interface that its ``Link`` does not show.
     package struct Interface: Hashable, Sendable {
         package var isUp = false
         package var hasCarrier = true
         package var isDormant = false
-        /// Whether IPv6 has been configured since the interface came up.
+        /// Whether IPv6 was configured since the interface came up.
         package var isReady = false
-        /// Whether it has ever lost its carrier: the state is then "up" where it was "unknown".
+        /// Whether the interface ever lost its carrier.
+        ///
+        /// Its state is then "up" instead of "unknown".
         package var hasLostCarrier = false
-        /// Whether the driver reports the state "up" rather than "unknown".
+        /// Whether the driver reports the state "up" instead of "unknown".
         package var reportsState = true
-        /// Whether the kernel assigns it an IPv6 link-local address.
+        /// Whether the kernel assigns an IPv6 link-local address to the interface.
         package var hasLinkLocal = true
-        /// Whether a secondary address takes the place of its primary one (`promote_secondaries`); `nil` where unknown.
+        /// Whether a secondary address replaces a removed primary address (`promote_secondaries`); `nil` if it is not
+        /// known.
         package var promotesSecondaries: Bool?
-        /// The link-local address that it had, which it gets again.
+        /// The previous link-local address, which the interface gets again.
         var linkLocal: IPAddress?
 
-        /// An interface that is down.
+        /// Creates the state of an interface that is down.
         package init() {}
 
         /// Whether it is operational, which the operational states "up" and "unknown" show.
         var isOperational: Bool { isUp && hasCarrier && !isDormant }
     }
 
-    /// The tables.
+    /// The tables of the network.
     package var routing: SnapshotRouting
     /// The interfaces by index.
     package var interfaces: [UInt32: Interface] = [:]
@@ -68,13 +72,13 @@ package struct HostState: Sendable {
         notifications = []
     }
 
-    /// The host that a snapshot describes.
+    /// Creates the host that a snapshot describes.
     package init(_ routing: SnapshotRouting) {
         self.routing = routing
         for link in routing.snapshot.links.values { interfaces[link.index] = state(of: link) }
     }
 
-    /// What the kernel knows about an interface of a snapshot.
+    /// The state that the kernel would have for an interface of a snapshot.
     private func state(of link: Link) -> Interface {
         var state = Interface()
         let addresses = snapshot.addresses(ofInterface: link.index, family: .v6)
@@ -98,7 +102,7 @@ package struct HostState: Sendable {
         } ?? false
     }
 
-    /// Applies a change and notifies as the kernel does.
+    /// Applies a change, and adds the notification that the kernel would send.
     package mutating func apply(_ change: NetworkChange, _ notification: KernelNotification) {
         routing.snapshot.apply(change)
         notifications.append(notification)
@@ -117,7 +121,7 @@ package struct HostState: Sendable {
 }
 
 extension [InterfaceAddress] {
-    /// The link-local address that the kernel made of the hardware address; any other one where there is none.
+    /// The link-local address that the kernel derived from the hardware address; otherwise any link-local address.
     var generatedLinkLocal: IPAddress? {
         let local = map(\.address).filter { $0.family == .v6 && $0.isLinkLocal }
         return local.first { $0.low >> 24 & 0xffff == 0xfffe } ?? local.first

@@ -2,16 +2,17 @@
 
 package import RoutingModel
 
-/// The addresses of some queries, and what is behind the routes to them in some states.
+/// The addresses of some queries, and the nexthop objects and interfaces of their routes in some states of the
+/// network.
 package struct QueryReach: Sendable {
-    /// The addresses that were asked about, and the sources of the packets.
+    /// The destinations of the queries, and the sources of their packets.
     package let addresses: Set<IPAddress>
-    /// The nexthop objects of all routes to the addresses, and the members of groups.
+    /// The nexthop objects of all routes to the addresses, including the members of groups.
     package private(set) var nexthops: Set<UInt32> = []
-    /// The interfaces of these routes and of the queries, those below them, and their masters.
+    /// The interfaces of these routes and of the queries, the interfaces below them, and their masters.
     package private(set) var interfaces: Set<UInt32> = []
 
-    /// Finds what is behind the routes, and passes each route on with its state.
+    /// Collects the objects behind the routes, and calls a closure with each route and its state.
     package init(
         _ queries: Set<RouteQuery>,
         in states: [NetworkSnapshot],
@@ -40,21 +41,21 @@ package struct QueryReach: Sendable {
     }
 }
 
-/// The part of a network that can change the answers to some queries.
+/// The part of a network that can affect the answers to some queries.
 ///
-/// It is taken from one state, or from both states of a comparison: a state between them has no other routes.
+/// It comes from one state, or from both states of a comparison: a state between them has no other routes.
 package struct QueryScope: Sendable {
     private let queries: Set<RouteQuery>
     private let reach: QueryReach
     /// The tables with routes to the addresses.
     private let tables: Set<UInt32>
-    /// The source addresses that these routes name.
+    /// The preferred source addresses of these routes.
     private let sources: Set<IPAddress>
-    /// The families of which an address of any interface can become the source: an interface of these routes has none
-    /// that the kernel prefers.
+    /// The families in which an address of any interface can become the source, because an interface of these routes
+    /// has no address that the kernel prefers.
     private let openFamilies: Set<IPAddress.Family>
 
-    /// Finds the part for some queries.
+    /// Finds the part that affects some queries.
     package init(_ queries: Set<RouteQuery>, in states: [NetworkSnapshot]) {
         var (tables, sources, families) = (Set<UInt32>(), Set<IPAddress>(), Set<IPAddress.Family>())
         reach = QueryReach(queries, in: states) { route, state in
@@ -67,7 +68,7 @@ package struct QueryScope: Sendable {
         (self.queries, self.tables, self.sources, openFamilies) = (queries, tables, sources, families)
     }
 
-    /// Whether a route can take the packets of a query.
+    /// Whether a route can match the packets of a query.
     package func contains(_ route: Route) -> Bool {
         reach.addresses.contains(where: route.destination.contains)
     }
@@ -77,7 +78,7 @@ package struct QueryScope: Sendable {
     /// - Parameters:
     ///   - change: The change.
     ///   - states: The network, or both states of a comparison.
-    /// - Returns: Whether it can.
+    /// - Returns: Whether an answer can depend on the change.
     package func contains(_ change: NetworkChange, in states: [NetworkSnapshot]) -> Bool {
         switch change {
         case .link(let report): contains(link: report.link.index, [report.link], states)
@@ -93,7 +94,7 @@ package struct QueryScope: Sendable {
         }
     }
 
-    /// A port counts with its master, whose kind and state can be those of its ports.
+    /// A port counts together with its master, whose kind and state can depend on its ports.
     private func contains(link index: UInt32, _ links: [Link], _ states: [NetworkSnapshot]) -> Bool {
         reach.interfaces.contains(index)
             || (links + states.compactMap { $0.links[index] }).contains {
@@ -126,8 +127,8 @@ package struct QueryScope: Sendable {
 }
 
 extension NetworkSnapshot {
-    /// Whether an interface has an address that the kernel prefers to those of other interfaces as the source of the
-    /// packets of a route, or the route needs none of it.
+    /// Whether an interface has an address that the kernel prefers over those of other interfaces as the source for a
+    /// route, or the route needs no such address.
     fileprivate func hasSource(ofInterface index: UInt32, _ route: Route) -> Bool {
         let avoided: InterfaceAddressFlags = [.deprecated, .tentative, .optimistic, .dadFailed]
         let leavesHost = [.unicast, .broadcast, .multicast].contains(route.type)

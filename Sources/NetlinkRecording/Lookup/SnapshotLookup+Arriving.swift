@@ -2,10 +2,10 @@
 
 internal import RoutingModel
 
-// IPv4 packets that arrive: `ip_route_input_slow` and `__fib_validate_source` in the kernel.
+// Arriving IPv4 packets: `ip_route_input_slow` and `__fib_validate_source` in the kernel.
 
 extension SnapshotLookup {
-    /// What becomes of a packet, as the kernel says it; ``RouteRejection/reversePathFilter`` for the filter.
+    /// The kernel's result for the packet; ``RouteRejection/reversePathFilter`` if the filter drops it.
     mutating func answerArrivingIPv4() throws(ReachabilityError) -> RouteAnswer {
         guard let settings = snapshot.inputSettings(ofInterface: query.inputInterface) else {
             return .rejected(.blackhole)
@@ -85,10 +85,10 @@ extension SnapshotLookup {
 
     // MARK: The source
 
-    /// Why the kernel refuses the source of a packet; `nil` if it takes it.
+    /// Why the kernel refuses the source of a packet; `nil` if it accepts the source.
     ///
-    /// The way back begins at `local`, the destination, or the zero address for a broadcast, and has the interface that
-    /// the packet is forwarded through as its incoming interface, 0 for none.
+    /// The reverse lookup has `local` as its source: the destination, or the zero address for a broadcast. Its
+    /// incoming interface is the interface through which the packet is forwarded, 0 for none.
     private mutating func refusal(
         ofSource source: IPAddress, to local: IPAddress, out index: UInt32, _ settings: InputSettings
     ) throws(ReachabilityError) -> RouteRejection? {
@@ -96,8 +96,8 @@ extension SnapshotLookup {
         if known ?? 0 > 0 {
             return try wholeRefusal(ofSource: source, to: local, out: index, settings, known ?? 0)
         }
-        // Without a filter the kernel looks at its own addresses alone, unless a rule or a local route was ever added,
-        // or the packet leaves where it came from.
+        // Without a filter, the kernel compares only its own addresses. The exceptions: a rule or a local route was
+        // ever added, or the packet leaves through the interface on which it arrived.
         let whole = try wholeRefusal(ofSource: source, to: local, out: index, settings, 0)
         var refusal = whole
         if snapshot.program.hasPlainIPv4, !snapshot.hasCustomLocalRoutes {
@@ -121,9 +121,9 @@ extension SnapshotLookup {
         return refusal
     }
 
-    /// Why the kernel refuses the source with a reverse path filter, after the route of the way back.
+    /// Why the kernel refuses the source with a reverse path filter, according to the reverse route.
     ///
-    /// It is `__fib_validate_source`.
+    /// Follows `__fib_validate_source`.
     private mutating func wholeRefusal(
         ofSource source: IPAddress, to local: IPAddress, out index: UInt32, _ settings: InputSettings,
         _ filter: UInt8
@@ -168,7 +168,7 @@ extension SnapshotLookup {
 }
 
 extension NetworkSnapshot {
-    /// The settings that decide about packets that arrive on an interface; `nil` when there is none.
+    /// The settings for packets that arrive on an interface; `nil` if there is none.
     func inputSettings(ofInterface index: UInt32) -> InputSettings? {
         links[index].map { InputSettings(own: $0.settings, all: settings) }
     }

@@ -13,13 +13,13 @@ extension SnapshotLookup {
         }
     }
 
-    /// The answer that needs no table; `nil` for most queries.
+    /// The answer that needs no routing table; `nil` for most queries.
     private mutating func answerWithoutTable() throws(ReachabilityError) -> RouteAnswer? {
         let destination = query.destination
         if let source = query.source, !source.isUnspecified {
             if source.isIPv4Group { return .rejected(.blackhole) }
             guard try isOwnIPv4(source) else { return .rejected(.noRoute) }
-            // The source's interface sends it, and there is no entry to name.
+            // The source's interface sends the packet, and there is no entry.
             if query.outputInterface == 0, destination.isIPv4Group { return .rejected(.unreachable) }
         }
         if query.outputInterface != 0 {
@@ -27,7 +27,7 @@ extension SnapshotLookup {
                 throw ReachabilityError.noInterface(query.outputInterface, "ask for a route")
             }
             guard link.flags.contains(.up) else { return .rejected(.noRoute) }
-            // These go out of the interface without a lookup.
+            // Packets to these addresses leave through the interface without a lookup.
             if destination.isLinkMulticastIPv4 || destination.isLimitedBroadcast {
                 return .rejected(rejectionWithoutEntry)
             }
@@ -41,10 +41,10 @@ extension SnapshotLookup {
         return try localRoute(to: source) != nil
     }
 
-    /// The interface of an address of this host, as `__ip_dev_find` finds it; `nil` if there is none.
+    /// The interface with an address of this host, as `__ip_dev_find` finds it; `nil` if there is none.
     ///
-    /// It is the interface that got the address last, also while it is down. An address that no interface has can be
-    /// below a local route.
+    /// It is the interface that got the address last, even if it is down. An address that no interface has can match
+    /// a local route.
     mutating func interface(ofSource source: IPAddress) throws(ReachabilityError) -> UInt32? {
         let owners = snapshot.addressBook.latestOwners(of: source.withoutZone)
         guard owners.count < 2 else {
@@ -65,10 +65,10 @@ extension SnapshotLookup {
         return hit
     }
 
-    /// The rejection when no route is found.
+    /// The rejection if no route is found.
     ///
-    /// Bound to an interface the kernel then takes the destination to be on its link, and has no entry to name.
-    /// Not so in a VRF.
+    /// For a bound query, the kernel then treats the destination as on the link, and there is no entry. In a VRF it
+    /// does not.
     private func failure(_ rejection: RouteRejection) -> RouteRejection {
         let isOnLink = outputInterface != 0 && (query.destination.isMulticastIPv4 || vrf == nil)
         return isOnLink ? rejectionWithoutEntry : rejection
@@ -79,16 +79,16 @@ extension SnapshotLookup {
         keeps(query.source, out: outputInterface) && !isRefusedDestination ? .unreachable : .blackhole
     }
 
-    /// Whether the kernel refuses the destination with EINVAL although it has a route: until Linux 5.2 that is
-    /// all of 0.0.0.0/8 (`__mkroute_output`).
+    /// Whether the kernel refuses the destination with EINVAL although it has a route: until Linux 5.2, all of
+    /// 0.0.0.0/8 (`__mkroute_output`).
     private var isRefusedDestination: Bool {
         snapshot.isKernel(before: 5, 3) && query.destination.low >> 24 == 0
     }
 
-    /// The source that the kernel selects for a route if that can be one of the loopback's; `nil` for others.
+    /// The source that the kernel selects for a route, if it can be a loopback address; `nil` otherwise.
     ///
-    /// A route of the scope `host` through an interface without an address has 127.0.0.1. A nexthop object selects for
-    /// another scope when it is added.
+    /// A route of scope `host` through an interface without an address has the source 127.0.0.1. A nexthop object
+    /// selects its source for another scope when it is added.
     private func source(of route: Route, through nexthop: Nexthop) -> IPAddress? {
         if let source = route.preferredSource { return source }
         guard route.scope.rawValue >= RouteScope.host.rawValue, route.nexthopID == 0 else { return nil }
@@ -96,8 +96,8 @@ extension SnapshotLookup {
             near: nexthop.gateway, scope: route.scope, through: nexthop.interfaceIndex)
     }
 
-    /// Whether a packet may leave through an interface with a source: one of the loopback's stays inside,
-    /// unless the interface has `route_localnet`.
+    /// Whether a packet with this source may leave through an interface: a loopback source may not, unless the
+    /// interface has `route_localnet`.
     private func keeps(_ source: IPAddress?, out index: UInt32) -> Bool {
         guard let source, source.isLoopback, let link = snapshot.links[index] else {
             return true
@@ -113,7 +113,7 @@ extension SnapshotLookup {
         {
             return .rejected(.blackhole)
         }
-        // `__mkroute_output`: these addresses keep their type, regardless of the entry.
+        // `__mkroute_output`: these destinations decide the type, not the entry.
         if query.destination.isLimitedBroadcast {
             route.type = .broadcast
         } else if query.destination.isMulticastIPv4 {
@@ -137,7 +137,7 @@ extension SnapshotLookup {
         return try find(inTables: [Route.mainTable, Route.defaultTable])
     }
 
-    /// A longer prefix in the main table comes first where the two tables share a tree.
+    /// If the two tables share a tree, a longer prefix in the main table comes first.
     private mutating func noteSharedTree(_ finding: Finding?) {
         func longest(_ table: UInt32) -> Int {
             snapshot.routeTables[table, .v4]?.longestMatch(query.destination)?.length ?? 0
@@ -147,7 +147,9 @@ extension SnapshotLookup {
         if longest(Route.mainTable) > length { consulted.insert(.sharedTree) }
     }
 
-    /// Goes from the longest prefix to the shortest; of tables that share a tree, the first comes first.
+    /// Goes from the longest prefix to the shortest.
+    ///
+    /// If tables share a tree, the first table comes first.
     mutating func findIPv4(in numbers: [UInt32]) throws(ReachabilityError) -> Finding? {
         var missed: IPAddress?
         for chain in snapshot.chains(over: query.destination, inTables: numbers) {
@@ -165,8 +167,8 @@ extension SnapshotLookup {
     private enum Choice {
         case chosen(Finding?)
         case none
-        /// A nexthop object had no nexthop to offer. The kernel then leaves out everything that has the same
-        /// address, also with a shorter prefix.
+        /// A nexthop object has no usable nexthop. The kernel then skips all entries with the same address, even
+        /// those with a shorter prefix.
         case missed
     }
 
@@ -205,13 +207,13 @@ extension SnapshotLookup {
             || isFoundOutsideVRF(route)
     }
 
-    /// Whether an IPv4 route has no type of service, or the packet's.
+    /// Whether an IPv4 route has no type of service, or that of the packet.
     func isForTypeOfService(_ route: Route) -> Bool {
         route.tos == 0 || route.tos == query.comparedTypeOfService
     }
 
-    /// Whether a query that is bound to a port of a VRF finds the entry through any interface: until
-    /// Linux 5.2 local and broadcast addresses.
+    /// Whether a query that is bound to a port of a VRF finds the entry through any interface: until Linux 5.2, local
+    /// and broadcast addresses.
     private func isFoundOutsideVRF(_ route: Route) -> Bool {
         guard vrf != nil, snapshot.isKernel(before: 5, 3) else { return false }
         return route.type == .local || route.type == .broadcast
@@ -226,7 +228,7 @@ extension SnapshotLookup {
         }
     }
 
-    /// The nexthops of a route, or of its nexthop object where it names only that.
+    /// The nexthops of a route, or those of its nexthop object if the route names only the object.
     func nexthops(of route: Route) throws(ReachabilityError) -> [Nexthop] {
         if !route.nexthops.isEmpty { return route.nexthops }
         guard route.nexthopID != 0 else {
@@ -240,7 +242,7 @@ extension SnapshotLookup {
 }
 
 extension RouteType {
-    /// The errno of an entry that refuses packets; `nil` for the others.
+    /// The errno of an entry that refuses packets; `nil` for other entries.
     var rejection: RouteRejection? {
         switch self {
         case .blackhole: .blackhole
@@ -260,13 +262,13 @@ extension IPAddress {
 
 // MARK: - Neighbours
 
-// Where the state of a neighbour decides: several IPv4 default routes of one metric, and IPv6 gateways.
+// Lookups that depend on neighbours: several IPv4 default routes with the same metric, and IPv6 gateways.
 
 extension SnapshotLookup {
-    /// Chooses among IPv4 default routes of one metric: `fib_select_default`.
+    /// Chooses among IPv4 default routes with the same metric: `fib_select_default`.
     ///
-    /// The state of the gateways decides, and the one that was used last, which no dump holds. `first` is the
-    /// table's answer regardless of neighbours, at `index` in the chain of all its default routes.
+    /// The choice depends on the state of the gateways, and on the route that was used last, which no dump contains.
+    /// `first` is the table's answer regardless of neighbours, at `index` in the chain of all its default routes.
     mutating func chosenDefault(_ first: Hit, _ index: Int, _ chain: [Route]) throws(ReachabilityError) -> Hit
     {
         // The search starts only at a route that has a gateway.
@@ -281,7 +283,7 @@ extension SnapshotLookup {
             let nexthops = route.type == .unicast ? try nexthops(of: route) : []
             last = (route.tos, route.priority)
             guard route.scope == first.route.scope, nexthops.first?.gateway != nil else { continue }
-            // It ends at one before that was left out, as `ignore_routes_with_linkdown` says.
+            // The search ends at an earlier route that was skipped because of `ignore_routes_with_linkdown`.
             if rivals.isEmpty, place != index { return first }
             var rival = route
             rival.nexthops = nexthops
@@ -297,10 +299,10 @@ extension SnapshotLookup {
         return Hit(route: chosen, nexthop: chosen.nexthops.first)
     }
 
-    /// The routes that can be chosen: first the one where none was taken last, then those after each.
+    /// The routes that can be chosen: first the choice if no route was used before, then the choice after each route.
     private func survivors(_ rivals: [Route]) -> [Route] {
         let states = rivals.map { route -> NeighbourState? in
-            // The kernel has not met a neighbour without a state.
+            // A neighbour without a state is unknown to the kernel.
             guard let key = route.nexthops.first?.neighbour, let state = snapshot.neighbours?[key]?.state,
                 state != .reachable
             else { return nil }
@@ -315,8 +317,9 @@ extension SnapshotLookup {
         return found.map { rivals[$0] }
     }
 
-    /// The index of the route chosen when the one at index `last` was taken last, -1 for none; `nil` is the state of
-    /// a neighbour that is taken to answer.
+    /// The index of the route that is chosen after the route at index `last`, -1 for none.
+    ///
+    /// A state of `nil` means a neighbour that is assumed to answer.
     private static func survivor(_ states: [NeighbourState?], last: Int) -> Int {
         var resort: Int?
         for (order, state) in states.enumerated() {
@@ -330,7 +333,7 @@ extension SnapshotLookup {
 }
 
 extension Nexthop {
-    /// The gateway as a neighbour; `nil` where there is none.
+    /// The gateway as a neighbour; `nil` without a gateway.
     var neighbour: Neighbour.Key? {
         gateway.map { Neighbour.Key(interfaceIndex: interfaceIndex, address: $0) }
     }

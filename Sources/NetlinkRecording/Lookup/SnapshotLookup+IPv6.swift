@@ -7,15 +7,15 @@ internal import RoutingModel
 extension SnapshotLookup {
     mutating func answerIPv6() throws(ReachabilityError) -> RouteAnswer {
         let finding: Finding?
-        // `ip6_pol_route_input`: among equal routes that through the incoming interface comes first.
+        // `ip6_pol_route_input`: of equal routes, the one through the incoming interface comes first.
         if query.inputInterface != 0 { outputInterface = query.inputInterface }
         if query.destination.isLinkScoped, let vrf = snapshot.vrf(ofInterface: query.outputInterface) {
-            // A VRF has no link of its own; a port of it uses its table regardless of the rules.
+            // A VRF itself has no link. A port of a VRF uses the VRF's table regardless of the rules.
             guard vrf.index != query.outputInterface else { return .rejected(.noRoute) }
             finding = try find(inTable: vrf.vrfTable ?? 0)
         } else if snapshot.program.lacksIPv6Rules, !ask(.rules6) {
-            // `fib6_rule_lookup` where no rule was ever added: those that a network namespace starts with are not
-            // looked at, so that one of them may be gone and its table is asked all the same.
+            // `fib6_rule_lookup` if no rule was ever added: it skips the rules and looks in both tables, even if one
+            // of the initial rules was removed.
             finding = try find(inTables: [Route.localTable, Route.mainTable])
         } else {
             finding = try walkRules()
@@ -28,7 +28,7 @@ extension SnapshotLookup {
 
     /// Whether a nexthop must use the interface of the query.
     ///
-    /// With a source of its own a query only prefers that interface, unless it is a bound socket's.
+    /// With a source address, a query only prefers that interface, unless it is the query of a bound socket.
     private var isStrict: Bool {
         if let gatewaySearch { return gatewaySearch.isStrict }
         return query.destination.isLinkScoped || query.destination.isLoopback
@@ -41,20 +41,20 @@ extension SnapshotLookup {
         guard let neighbours = snapshot.neighbours else { return try findWithoutNeighbours(nodes) }
         avoided = Set(neighbours.lazy.filter { $0.value.state.contains(.failed) }.map(\.key))
         if let hit = try select(nodes) { return finding(hit) }
-        // When no other gateway is left, one that does not answer is taken.
+        // If no other gateway is left, a gateway that does not answer is used.
         guard !avoided.isEmpty else { return nil }
         avoided = []
         return try finding(select(nodes))
     }
 
-    /// Every gateway might not answer: the nexthop is known only where it is the same however they fail.
+    /// Any gateway might not answer: the nexthop is known only if it is the same for all possible failures.
     private mutating func findWithoutNeighbours(_ nodes: [[Route]]) throws(ReachabilityError) -> Finding? {
         guard let first = try select(nodes) else { return nil }
         guard first.nexthop?.gateway != nil, asksNeighbours() else { return finding(first) }
         defer { avoided = [] }
         var next: Hit? = first
         while let neighbour = next?.nexthop?.neighbour {
-            // One that was avoided already and is taken all the same will be taken for ever.
+            // A gateway that is chosen although it was avoided would be chosen for ever.
             guard avoided.insert(neighbour).inserted else { break }
             next = try select(nodes)
             if let other = next, !other.route.isEquivalent(to: first.route) {
@@ -75,15 +75,16 @@ extension SnapshotLookup {
 
     // MARK: Nodes
 
-    /// The routes over the destination, node by node in the order of the kernel's walk:
+    /// The routes that match the destination, node by node in the order of the kernel's walk:
     /// `fib6_node_lookup` and `fib6_backtrack`.
     ///
-    /// The walk first descends to the longest prefix. If that has routes for certain sources and none is for ours,
-    /// the kernel also ignores its plain routes. It does not ignore them while it backtracks, nor at `::/0`.
+    /// The walk first descends to the longest prefix. If that prefix has routes for other sources but not for this
+    /// one, the kernel also ignores its routes without a source. It does not ignore them while it backtracks, or at
+    /// `::/0`.
     ///
-    /// Where only routes for certain sources are left of a prefix and there are longer ones below it, the kernel
-    /// finds them or not, after the order in which routes came and went: a node that lost its plain routes
-    /// takes a route of a longer prefix for its own (`fib6_repair_tree`).
+    /// If a prefix has only routes for certain sources and there are longer prefixes below it, the result depends on
+    /// the order in which routes were added and removed: a node that lost its routes without a source uses a route of
+    /// a longer prefix (`fib6_repair_tree`).
     private mutating func nodes(inTable number: UInt32) -> [[Route]] {
         let source = query.source ?? .anyV6
         var nodes: [[Route]] = []
@@ -96,7 +97,7 @@ extension SnapshotLookup {
                 if sources.isEmpty { continue }
                 if plain.isEmpty, snapshot.hasRoutes(below: prefix, table: number), ask(.leaf) { continue }
             }
-            // At the root, routes for other sources do not hide what follows.
+            // At the root, routes for other sources do not hide later ones.
             for source in sources.sorted(by: { $0.length > $1.length }) {
                 nodes.append(bySource[source] ?? [])
             }
@@ -107,7 +108,7 @@ extension SnapshotLookup {
 
     // MARK: Selection
 
-    /// The first node that has a route to take.
+    /// Selects from the first node that has a usable route.
     private mutating func select(_ nodes: [[Route]]) throws(ReachabilityError) -> Hit? {
         for routes in nodes {
             if let hit = try select(among: routes) { return hit }
@@ -115,8 +116,9 @@ extension SnapshotLookup {
         return nil
     }
 
-    /// `find_rr_leaf`: the best of the lowest metric; when none is usable, the best of all others, regardless of
-    /// their metric.
+    /// `find_rr_leaf`: the best route of the lowest metric.
+    ///
+    /// If none of these is usable, the best of all others, regardless of their metric.
     private mutating func select(among routes: [Route]) throws(ReachabilityError) -> Hit? {
         guard let metric = routes.first?.priority else { return nil }
         let rest = routes.firstIndex { $0.priority != metric } ?? routes.endIndex
@@ -129,12 +131,12 @@ extension SnapshotLookup {
         var bestScore = -1
         for var route in routes where !isOver(route) {
             if route.nexthopID != 0, snapshot.nexthops(ofObject: route.nexthopID)?.isEmpty == true {
-                // A blackhole, which is dumped with the loopback interface, is none for every interface.
+                // A blackhole is dumped with the loopback interface, but applies to every interface.
                 route.type = .blackhole
                 return Hit(route: route)
             }
             if route.type.rejection != nil || route.type == .throw, route.nexthops.isEmpty {
-                // Rejecting routes live on the loopback interface.
+                // Routes that refuse packets are on the loopback interface.
                 route.nexthops = [Nexthop(interfaceIndex: 1)]
             }
             route.nexthops = try nexthops(of: route)
@@ -151,14 +153,14 @@ extension SnapshotLookup {
 
     /// Whether the lifetime of a route is over.
     ///
-    /// Router advertisements prolong routes without a notification, so that a lifetime that ended after its message
-    /// may have been prolonged. A route that an administrator set is notified when it changes.
+    /// Router advertisements prolong routes without a notification. A lifetime that ended after its message may
+    /// therefore have been prolonged. For a route that an administrator set, the kernel notifies of each change.
     private mutating func isOver(_ route: Route) -> Bool {
         guard let expires = route.expires, expires < 0 else { return false }
         return !(expires != .min && route.mayBeProlonged && ask(.lifetime))
     }
 
-    /// `find_match` and `rt6_score_route`: `nil` for a nexthop that cannot be taken.
+    /// `find_match` and `rt6_score_route`: the score of a nexthop; `nil` if it cannot be used.
     private mutating func score(_ nexthop: Nexthop, _ route: Route) throws(ReachabilityError) -> Int? {
         guard isUsable(nexthop, of: route) else { return nil }
         let isThere = outputInterface == 0 || nexthop.interfaceIndex == outputInterface
@@ -173,26 +175,26 @@ extension SnapshotLookup {
         return (isThere ? 2 : 0) | preference << 2
     }
 
-    /// A router sends to its gateways whether they answer or not.
+    /// A router sends to its gateways whether or not they answer.
     private mutating func asksNeighbours() -> Bool {
         if let forwards = snapshot.settings.ipv6Forwards { return !forwards }
         return !ask(.forwarding)
     }
 }
 
-/// How the kernel looks for the gateway of a new IPv6 route.
+/// How the kernel looks up the gateway of a new IPv6 route.
 struct GatewaySearch {
-    /// Whether the nexthop must go through the interface asked for (RT6_LOOKUP_F_IFACE).
+    /// Whether the nexthop must use the requested interface (RT6_LOOKUP_F_IFACE).
     var isStrict: Bool
-    /// Whether routes that are ignored without a carrier are.
+    /// Whether to skip routes that are ignored without a carrier.
     var needsCarrier: Bool
 }
 
 extension SnapshotLookup {
-    /// The entry of a table for the gateway of a new IPv6 route: `fib6_table_lookup`, which asks no neighbour.
+    /// The entry of a table for the gateway of a new IPv6 route: `fib6_table_lookup`, which ignores neighbours.
     ///
-    /// - Throws: An error with the code ``ReachabilityError/Code/undecided`` where the entry depends on something that
-    ///   the snapshot does not hold.
+    /// - Throws: An error with the code ``ReachabilityError/Code/undecided`` if the entry depends on a fact that
+    ///   the snapshot does not contain.
     static func entry(
         _ snapshot: NetworkSnapshot,
         for gateway: IPAddress,
@@ -213,8 +215,8 @@ extension SnapshotLookup {
 }
 
 extension SnapshotLookup.Hit {
-    /// Whether the entry has RTF_REJECT: it rejects packets, or leads through the loopback interface, and is neither
-    /// local nor an anycast route of the kernel's own (`fib6_is_reject`).
+    /// Whether the entry has RTF_REJECT: it refuses packets, or uses the loopback interface and is neither local nor
+    /// an anycast route of the kernel (`fib6_is_reject`).
     var isRejecting: Bool {
         let isOwn = route.type == .local || route.type == .anycast && route.origin == Route.kernelOrigin
         return route.type.isRejecting || !isOwn && nexthop?.interfaceIndex == 1
@@ -222,9 +224,9 @@ extension SnapshotLookup.Hit {
 }
 
 extension NetworkSnapshot {
-    /// Whether a table has longer prefixes in this one.
+    /// Whether a table has longer prefixes within this one.
     ///
-    /// Looks through the whole table: the few prefixes that have only routes for certain sources need it.
+    /// Searches the whole table. Only the few prefixes that have only routes for certain sources need it.
     fileprivate func hasRoutes(below prefix: IPPrefix, table: UInt32) -> Bool {
         var isFound = false
         routeTables[table, prefix.family]?.forEachEntry { other, _ in

@@ -2,17 +2,20 @@
 
 package import RoutingModel
 
-/// One query to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops, each family
-/// by its own rules.
+/// One query to a snapshot: policy rules in order, longest prefix, metric, state of the nexthops.
+///
+/// Each family has its own rules for this.
 ///
 /// The answer is the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH on a host with the snapshot's tables.
-/// Comments name the functions of Linux 6.1 that it follows.
+/// Comments name the corresponding functions of Linux 6.1.
 struct SnapshotLookup {
-    /// A fact that a snapshot may not hold, with the reason why there is no answer where it matters.
+    /// A fact that a snapshot may not contain.
     ///
-    /// The lookup runs for both cases of each, and returns an answer only where both use the same interfaces.
+    /// The raw value is the reason of an undecided answer.
+    ///
+    /// The lookup runs for both cases of each fact, and returns an answer only if both cases use the same interfaces.
     enum Unknown: String, CaseIterable {
-        /// The user who asks, for rules that look at it.
+        /// The user of the query, for rules that match on the user.
         case user = "a rule looks at the user, and the tables do not hold the user"
         /// Whether the kernel ignores routes without a carrier.
         case carrier = """
@@ -20,43 +23,47 @@ struct SnapshotLookup {
             """
         /// Whether this is an IPv6 router.
         case forwarding = "the tables do not say whether this host forwards IPv6"
-        /// Whether the IPv4 tables local and main share one tree: they do until the first rule is added.
+        /// Whether the IPv4 tables local and main share a tree, as they do until the first rule is added.
         case sharedTree = """
             the tables do not say whether a rule was ever added, and the order of tables depends on it
             """
-        /// Whether a rule that names a VRF as interface takes what is bound to it, or arrives in it.
+        /// Whether a rule that names a VRF as its interface matches packets that are bound to the VRF, or arrive in
+        /// it.
         case vrfOutput = "kernels differ over rules that name a VRF as interface"
-        /// Whether a router prolonged a route after the message with its lifetime.
+        /// Whether a router prolonged a route after the message with the route's lifetime.
         case lifetime = "the lifetime of a route is over, and its router may have prolonged it"
-        /// Whether an IPv6 prefix that has only routes for certain sources once had plain ones, and is hidden.
+        /// Whether an IPv6 prefix with only routes for certain sources once had routes without a source, and is
+        /// hidden.
         case leaf = """
             a prefix has routes for certain sources alone, and the kernel misses them if it had others before
             """
-        /// Whether IPv6 looks at its rules at all: it asks local and main until the first rule is added.
+        /// Whether IPv6 evaluates its rules at all: it looks only in local and main until the first rule is added.
         case rules6 = """
             the tables do not say whether an IPv6 rule was ever added, and without one the kernel asks the \
             tables local and main regardless of missing rules
             """
-        /// Whether the kernel uses an IPv6 route that a rule suppressed when no later rule finds another.
+        /// Whether the kernel uses an IPv6 route that a rule suppressed if no later rule finds another one.
         case suppressedRoute = """
             kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches
             """
         /// Which gateways of equal IPv4 default routes answer.
         case neighbours = "the neighbours were not recorded, and they decide between equal default routes"
-        /// Which of several equal IPv4 default routes is next.
+        /// Which of several equal IPv4 default routes is used next.
         case turn = "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
 
         var reason: String { rawValue }
     }
 
-    /// An entry that takes the packet.
+    /// The entry that matches the packet.
     struct Hit {
         var route: Route
-        /// The nexthop that made it usable; `nil` for an entry without nexthops.
+        /// The nexthop that made the entry usable; `nil` for an entry without nexthops.
         var nexthop: Nexthop?
     }
 
-    /// What a table or a rule says; none for nothing, or a throw route: the next rule.
+    /// The result of a table or a rule.
+    ///
+    /// Without a result, or with a throw route, the next rule follows.
     enum Finding {
         case hit(Hit)
         case rejected(RouteRejection)
@@ -64,23 +71,24 @@ struct SnapshotLookup {
 
     let snapshot: NetworkSnapshot
     let query: RouteQuery
-    /// The unknown that is assumed true.
+    /// The unknown fact that is assumed to be true.
     var assumed: Unknown?
-    /// The unknowns that were consulted.
+    /// The unknown facts that the lookup consulted.
     var consulted: Set<Unknown> = []
-    /// The interface that nexthops must go through, 0 for none.
+    /// The interface that nexthops must use, 0 for none.
     ///
-    /// A VRF is none: it chooses the table.
+    /// It is 0 for a VRF, which only selects the table.
     var outputInterface: UInt32
-    /// The interface whose VRF counts: that of the query, or for the way back of a packet the one that it arrives on.
+    /// The interface whose VRF applies: that of the query; for the reverse lookup of a packet, the interface on which
+    /// the packet arrives.
     var domainInterface: UInt32
-    /// The VRF that the query is bound to, itself or by a port of it.
+    /// The VRF that the query is bound to, directly or by one of its ports.
     var vrf: Link?
-    /// Whether the kernel chooses among equal IPv4 default routes, as it does for packets of this host.
+    /// Whether to choose among equal IPv4 default routes, as the kernel does for packets from this host.
     var choosesDefault: Bool
-    /// The neighbours that are taken not to answer.
+    /// The neighbours that are assumed not to answer.
     var avoided: Set<Neighbour.Key> = []
-    /// How to look for the gateway of a new route; `nil` for a packet.
+    /// The parameters for the gateway lookup of a new route; `nil` for a packet.
     var gatewaySearch: GatewaySearch?
 
     init(_ snapshot: NetworkSnapshot, _ query: RouteQuery) {
@@ -95,7 +103,7 @@ struct SnapshotLookup {
         ReachabilityError(.undecided, operation: "find a route in the tables", message: reason)
     }
 
-    /// Records that an unknown was consulted and returns its assumed value.
+    /// Records that an unknown fact was consulted, and returns its assumed value.
     mutating func ask(_ unknown: Unknown) -> Bool {
         consulted.insert(unknown)
         return assumed == unknown
@@ -105,12 +113,12 @@ struct SnapshotLookup {
 // MARK: - Answers
 
 extension SnapshotLookup {
-    /// The answer, and for each case of what the snapshot does not hold the other answer.
+    /// The answer, and the alternative answer for each unknown fact.
     ///
     /// - Parameters:
     ///   - snapshot: The network.
     ///   - query: The query.
-    ///   - body: Receives the unknown, the answer and the other one.
+    ///   - body: Receives the unknown fact, the answer and the alternative answer.
     /// - Returns: The answer.
     /// - Throws: An error of a lookup or of the body.
     static func answer(
@@ -130,7 +138,7 @@ extension SnapshotLookup {
     }
 
     private mutating func run() throws(ReachabilityError) -> RouteAnswer {
-        // Without any rule a dump is not whole.
+        // A complete dump has at least one rule.
         guard !snapshot.rules.isEmpty else {
             throw Self.undecided("no policy rules were recorded")
         }
@@ -143,7 +151,9 @@ extension SnapshotLookup {
         return query.inputInterface == 0 ? try answerIPv4() : try answerArrivingIPv4()
     }
 
-    /// Whether there is anything of a family: a kernel without IPv6 has not even a loopback address of it.
+    /// Whether there is an object of a family.
+    ///
+    /// A kernel without IPv6 does not even have its loopback address.
     private func hasAny(of family: IPAddress.Family) -> Bool {
         !snapshot.ruleLists[family].isEmpty || snapshot.addressBook.hasAny(family)
             || snapshot.routeTables.hasAny(family)
@@ -153,12 +163,12 @@ extension SnapshotLookup {
 // MARK: - Tables
 
 extension SnapshotLookup {
-    /// What a table of the query's family says.
+    /// The result of a table of the query's family.
     mutating func find(inTable number: UInt32) throws(ReachabilityError) -> Finding? {
         query.destination.family == .v4 ? try findIPv4(in: [number]) : try findIPv6(inTable: number)
     }
 
-    /// What the first of several tables says that says anything.
+    /// The result of the first of several tables that has a result.
     mutating func find(inTables numbers: [UInt32]) throws(ReachabilityError) -> Finding? {
         for number in numbers {
             if let finding = try find(inTable: number) { return finding }
@@ -172,9 +182,9 @@ extension SnapshotLookup {
 extension NetworkSnapshot {
     /// Returns the kernel's answer to RTM_GETROUTE with RTM_F_FIB_MATCH.
     ///
-    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/undecided`` with the reason, where the
-    ///   answer depends on something that the snapshot does not hold. As the kernel does, it also throws an error
-    ///   with the code ``ReachabilityError/Code/systemFailure`` for an interface that does not exist.
+    /// - Throws: ``ReachabilityError`` with the code ``ReachabilityError/Code/undecided`` and a reason, if the
+    ///   answer depends on a fact that the snapshot does not contain. As in the kernel, an error with the code
+    ///   ``ReachabilityError/Code/systemFailure`` for an interface that does not exist.
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         try SnapshotLookup.answer(self, query) { (unknown, answer, other) throws(ReachabilityError) in
             guard answer.isEquivalent(to: other),
@@ -183,7 +193,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Whether an IPv6 socket whose lookup is rejected can find a route from the source address that it then selects
+    /// Whether an IPv6 socket whose lookup is rejected can find a route with the source address that it then selects
     /// (`ip6_dst_lookup_tail`).
     private func canBeRoutedBySource(_ query: RouteQuery) -> Bool {
         guard query.destination.family == .v6, query.source == nil else { return false }
@@ -191,17 +201,17 @@ extension NetworkSnapshot {
             || pool.inUse.contains { pool.source($0) != nil }
     }
 
-    /// Returns every answer that the kernel can give, for each case of what the snapshot does not hold.
+    /// Returns every answer that the kernel can give, one for each case of the unknown facts.
     ///
-    /// Where all of them use the same interfaces, ``answer(to:)`` returns the first; the kernel's answer can have
-    /// another prefix, metric, gateway or errno. Of several gateways of equal default routes two are tried.
+    /// If all of them use the same interfaces, ``answer(to:)`` returns the first one. The kernel's answer can have
+    /// another prefix, metric, gateway or errno. For several gateways of equal default routes, two cases are tried.
     package func possibleAnswers(to query: RouteQuery) throws(ReachabilityError) -> [RouteAnswer] {
         var others: [RouteAnswer] = []
         let answer = try SnapshotLookup.answer(self, query) { others.append($2) }
         return [answer] + others
     }
 
-    /// What decides the path of a packet beside what the snapshot holds, in words; empty for most queries.
+    /// The unknown facts that affect the path of a packet, in words; empty for most queries.
     package func openChoices(for query: RouteQuery) -> [String] {
         var reasons: [String] = []
         let answer = try? SnapshotLookup.answer(self, query) { (unknown, answer, other) in
@@ -213,7 +223,7 @@ extension NetworkSnapshot {
         return reasons
     }
 
-    /// The interfaces without a carrier through which the kernel's hash sends some packets.
+    /// The interfaces without a carrier to which the kernel's hash sends some packets.
     package func silentInterfaces(for query: RouteQuery) -> Set<UInt32> {
         let nexthops = (try? answer(to: query))?.bound(toInterface: query.outputInterface).nexthops ?? []
         guard nexthops.count > 1 else { return [] }
@@ -221,15 +231,15 @@ extension NetworkSnapshot {
         return Set(silent.map(\.interfaceIndex))
     }
 
-    /// Returns the answer where one plain route of the main table decides by itself; `nil` where that needs the lookup.
+    /// Returns the answer if one plain route of the main table decides; `nil` if the full lookup is needed.
     ///
-    /// It covers hosts with the initial IPv4 rules, and queries about an address alone.
+    /// It applies to hosts with the initial IPv4 rules, and to queries with only a destination.
     func plainAnswer(to query: RouteQuery) -> RouteAnswer? {
         guard program.hasPlainIPv4, query.destination.family == .v4, query.outputInterface == 0,
             query.source == nil, query.destination.isPlainIPv4, let local = program.local4,
             let main = program.main4
         else { return nil }
-        // Tables are read in place: a copy of one would count references.
+        // The tables are read in place, because copying one would count references.
         return routeTables.tables.withUnsafeBufferPointer { tables in
             guard tables[local].longestMatch(query.destination) == nil else { return nil }
             guard let chain = tables[main].longestMatch(query.destination)?.value else {
@@ -240,13 +250,13 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Whether policy rules compare the source address that an IPv4 socket without one selects.
+    /// Whether policy rules match on the source address that the kernel selects for an IPv4 socket.
     func hasRules(forSourceOf query: RouteQuery) -> Bool {
         query.source == nil && query.destination.family == .v4
             && ruleLists[.v4].all.contains { $0.source != nil }
     }
 
-    /// The IPv4 address that the kernel selects for a route without one of its own, as the recorded ones decide.
+    /// The IPv4 source that the kernel selects for a route without a preferred source, from the recorded addresses.
     func ipv4Source(near gateway: IPAddress?, scope: RouteScope, through index: UInt32) -> IPAddress? {
         SourceAddressSelection.selectIPv4(
             near: gateway,
@@ -256,7 +266,7 @@ extension NetworkSnapshot {
         )
     }
 
-    /// The IPv4 addresses of all interfaces of a VRF, or of all without one, as `inet_select_addr` looks through them.
+    /// The IPv4 addresses of all interfaces of a VRF, or of all without a VRF, in the order of `inet_select_addr`.
     private func ipv4Addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
         let domain = vrf(ofInterface: index)?.index
         let interfaces = addressBook.owners(.v4).filter {

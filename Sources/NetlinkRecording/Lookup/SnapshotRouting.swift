@@ -2,22 +2,24 @@
 
 package import RoutingModel
 
-/// A recorded network as a source of facts: every query is answered in process.
+/// A recorded network as a source of facts.
 ///
-/// A value; change ``snapshot`` and ask again.
+/// Every query is answered within the process.
+///
+/// It is a value: change ``snapshot`` and query again.
 package struct SnapshotRouting: Sendable {
     /// The network.
     package var snapshot: NetworkSnapshot
     /// The interfaces that nl80211 lists as Wi-Fi.
     ///
-    /// No rtnetlink message contains it.
+    /// No rtnetlink message contains this fact.
     package var wirelessIndexes: Set<UInt32>
-    /// The interfaces that the kernel's device model knows as cellular modems.
+    /// The interfaces that sysfs reports as cellular modems.
     ///
-    /// No rtnetlink message contains it.
+    /// No rtnetlink message contains this fact.
     package var cellularIndexes: Set<UInt32>
 
-    /// Answers from a snapshot.
+    /// Creates a source from a snapshot.
     package init(
         _ snapshot: NetworkSnapshot,
         wirelessIndexes: Set<UInt32> = [],
@@ -37,7 +39,7 @@ extension SnapshotRouting: RoutingSource {
 
     package func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         if query.selectsNexthop { return try choice(for: query) }
-        // The common case: one plain route decides, and the source address changes nothing.
+        // The common case: one plain route decides, and the source address has no effect.
         if !query.wantsEntry, let answer = snapshot.plainAnswer(to: query) { return answer }
         return try snapshot.answer(to: query).with { match in
             guard let entry = match.entry else { return }
@@ -75,9 +77,12 @@ extension SnapshotRouting: RoutingSource {
 
     /// The entry with the nexthops that a packet can take: several, where the kernel chooses one of them.
     ///
-    /// A snapshot does not contain the hash by which it does. The source is that of the query or of the entry, else the
-    /// only one that the kernel can select, or the unspecified address for none. Where it can select several, the
-    /// source is `nil`, or one of them if no router forwards packets from any of them.
+    /// There are several if the kernel chooses one by a hash.
+    ///
+    /// A snapshot does not contain the hash. The source is that of the query or of the entry, else the only one that
+    /// the kernel can select, or the unspecified address for none. If the kernel can select several sources, the
+    /// source is
+    /// `nil`, or one of them if routers forward packets from none of them.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
         if query.inputInterface != 0 { return answer }
@@ -104,10 +109,12 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
-    /// Whether the kernel ignores a gateway and takes the destination to be on the link, as it does with an IPv4
-    /// address of the nexthop's own interface: the scope of such a nexthop is `host` (`fib_check_nh_v4_gw`).
+    /// Whether the kernel ignores a gateway and treats the destination as on the link.
     ///
-    /// The kernel decides that when the route is added, and no message holds what it decided. Of a route in a dump,
+    /// It does so if the gateway is an IPv4 address of the nexthop's own interface: the scope of such a nexthop is
+    /// `host` (`fib_check_nh_v4_gw`).
+    ///
+    /// The kernel decides this when the route is added, and no message contains the decision. For a route in a dump,
     /// the addresses in that dump decide.
     private func ignoresGateway(_ nexthop: Nexthop) -> Bool {
         guard let gateway = nexthop.gateway, gateway.family == .v4 else { return false }
@@ -118,10 +125,10 @@ extension SnapshotRouting: RoutingSource {
         }
     }
 
-    /// The route of an IPv4 address that no route leads to from a bound socket.
+    /// The route of an IPv4 destination without a matching route, for a bound socket.
     ///
-    /// `ip_route_output_key_hash_rcu` takes it to be on the link, except in a VRF, and selects a source that is valid
-    /// there.
+    /// `ip_route_output_key_hash_rcu` treats the destination as on the link, except in a VRF, and selects a source of
+    /// that link.
     private func linkChoice(for query: RouteQuery) -> RouteAnswer? {
         guard query.destination.family == .v4, !query.destination.isIPv4Group,
             let link = snapshot.links[query.outputInterface], link.flags.contains(.up),
@@ -133,8 +140,8 @@ extension SnapshotRouting: RoutingSource {
             .with { $0.source = query.source ?? source }
     }
 
-    /// The route of an IPv4 group from a bound socket: `ip_route_output_key_hash_rcu` takes the device of the
-    /// binding, or of the source address, where no route matches.
+    /// The route of an IPv4 multicast or broadcast destination without a matching route:
+    /// `ip_route_output_key_hash_rcu` uses the interface of the binding, or of the source address.
     private func groupChoice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer? {
         guard query.destination.isIPv4Group, let destination = IPPrefix(query.destination, length: 32) else {
             return nil
@@ -198,17 +205,17 @@ extension SnapshotRouting: RoutingSource {
 
     /// The scopes for which the kernel may have selected an IPv4 source address.
     ///
-    /// The kernel keeps the source with the nexthop. A nexthop object selects it for its own scope when it is added.
-    /// After any address changes, the route that is used first selects it for its scope
+    /// The kernel stores the source with the nexthop. A nexthop object selects the source for its own scope when it
+    /// is added. After any change of an address, the first route that is used selects the source for its scope
     /// (`fib_info_update_nhc_saddr`).
     private func scopes(of route: Route, through nexthop: Nexthop) -> [RouteScope] {
         guard route.destination.family == .v4, route.nexthopID != 0 else { return [route.scope] }
         return [route.scope, nexthop.gateway == nil ? .host : .link]
     }
 
-    /// The VRF of a socket whose packet leaves the VRF; `nil` for others.
+    /// The VRF of a socket whose packets leave the VRF; `nil` for others.
     ///
-    /// Kernels select an address of the VRF for it, and no longer one of the other interface (`fib_select_path`,
+    /// Newer kernels select an address of the VRF, older ones an address of the other interface (`fib_select_path`,
     /// `ip6_route_get_saddr`).
     private func domainLeft(by query: RouteQuery, through nexthop: Nexthop) -> UInt32? {
         guard let domain = snapshot.vrf(ofInterface: query.outputInterface)?.index,
@@ -217,7 +224,7 @@ extension SnapshotRouting: RoutingSource {
         return snapshot.isKernel(before: 6, 1) ? nil : domain
     }
 
-    /// The addresses that the kernel can select on an interface, and where that has none, on those of its VRF.
+    /// The addresses that the kernel can select on an interface; if there are none, on the interfaces of its VRF.
     private func sources(
         for destination: IPAddress,
         _ scope: RouteScope,
@@ -235,7 +242,7 @@ extension SnapshotRouting: RoutingSource {
         return source.map { [$0] } ?? []
     }
 
-    /// The addresses of the VRF that an interface is or belongs to, or of all interfaces without a VRF.
+    /// The addresses of the VRF that an interface is, or is a port of; or of all interfaces without a VRF.
     private func addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
         let vrf = snapshot.vrf(ofInterface: index)?.index
         return snapshot.addresses.filter { snapshot.vrf(ofInterface: $0.interfaceIndex)?.index == vrf }

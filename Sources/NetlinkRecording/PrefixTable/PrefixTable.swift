@@ -2,7 +2,9 @@
 
 package import RoutingModel
 
-/// A map from the prefixes of one family to values that finds the longest prefix covering an address.
+/// A map from the prefixes of one family to values.
+///
+/// It finds the longest prefix that contains an address.
 ///
 /// ```swift
 /// var table = PrefixTable<Int>(.v4)
@@ -10,21 +12,24 @@ package import RoutingModel
 /// table.longestMatch(IPAddress(10, 1, 2, 3))               // (length: 8, value: 7)
 /// ```
 ///
-/// A prefix has one value. The owner chains what shares a prefix.
+/// A prefix has one value. The owner chains values that share a prefix.
 ///
-/// The table is a trie with four bits a step. A ``PrefixNode`` exists where prefixes end or paths fork, so a path
-/// without forks has no nodes. The values of a node lie side by side, and so do its children, each in the order of
-/// their bits; the rank of one is a population count.
+/// The table is a trie with four bits per step. A ``PrefixNode`` exists where prefixes end or paths fork, so a path
+/// without forks has no nodes. The values of a node are stored next to each other, and so are its children, each in
+/// the order of their bits. The rank of an element is a population count.
 ///
-/// A lookup visits at most eight nodes for IPv4 and 32 for IPv6, and allocates nothing. A change moves the values or
-/// the children of one or two nodes. A copy costs nothing until one side changes, which then copies the storage once.
+/// A lookup visits at most eight nodes for IPv4 and 32 for IPv6, and allocates no memory. A change moves the values
+/// or the children of one or two nodes. A copy costs nothing until one side changes; the change then copies the
+/// storage once.
 ///
 /// A prefix of the other family is a programmer error. The kernel's counterpart is one FIB table: `fib_trie` for IPv4,
 /// `ip6_fib` for IPv6.
 package struct PrefixTable<Value: Sendable>: Sendable {
     /// The family of the prefixes.
     let family: IPAddress.Family
-    /// The nodes, with the root as the first one, which never moves.
+    /// The nodes.
+    ///
+    /// The first one is the root, which never moves.
     private var nodes = BlockPool(PrefixNode())
     private var values = BlockPool<Value>()
     /// The number of prefixes.
@@ -35,7 +40,7 @@ package struct PrefixTable<Value: Sendable>: Sendable {
         self.family = family
     }
 
-    /// The bytes allocated: capacity, not only what is in use.
+    /// The allocated bytes, including unused capacity.
     ///
     /// Copies that share their storage report the same bytes.
     package var memoryFootprint: Int { nodes.memoryFootprint + values.memoryFootprint }
@@ -44,10 +49,10 @@ package struct PrefixTable<Value: Sendable>: Sendable {
 // MARK: - Reading
 
 extension PrefixTable {
-    /// Returns the longest prefix that covers an address and is shorter than a limit; `nil` if there is none.
+    /// Returns the longest prefix that contains an address and is shorter than a limit; `nil` if there is none.
     ///
-    /// With each length found as the next limit, calls visit all covering prefixes from the longest to the shortest.
-    /// The kernel backtracks in this order from a route that it cannot use.
+    /// If each length is passed as the next limit, the calls visit all matching prefixes from the longest to the
+    /// shortest. The kernel backtracks in this order from a route that it cannot use.
     package func longestMatch(
         _ address: IPAddress,
         shorterThan limit: Int = .max
@@ -68,13 +73,13 @@ extension PrefixTable {
         return (best.node.length(ofPosition: best.position), values[best.node.value(best.position)])
     }
 
-    /// Returns the value of exactly this prefix; `nil` if it is not in the table.
+    /// Returns the value of exactly this prefix; `nil` if the prefix is not in the table.
     package func value(at prefix: IPPrefix) -> Value? {
         let place = PrefixPlace(prefix)
         return find(place).map { values[nodes[$0.node].value(place.position)] }
     }
 
-    /// Finds the node of a prefix that is in the table, and the parent of the node.
+    /// Finds the node of a prefix that is in the table, and the node's parent.
     private func find(_ place: PrefixPlace) -> (node: Int, parent: Int)? {
         var (index, parent) = (0, 0)
         while nodes[index].offset < place.offset, nodes[index].covers(place.bits),
@@ -87,7 +92,9 @@ extension PrefixTable {
         return isThere ? (index, parent) : nil
     }
 
-    /// Calls the body with every prefix and its value, a prefix before those that it covers.
+    /// Calls the body with every prefix and its value.
+    ///
+    /// A prefix comes before the prefixes that it contains.
     package func forEachEntry(_ body: (_ prefix: IPPrefix, _ value: Value) -> Void) {
         var stack = [0]
         while let index = stack.popLast() {
@@ -107,7 +114,7 @@ extension PrefixTable {
 extension PrefixTable {
     /// Adds a prefix, or replaces its value.
     ///
-    /// - Returns: The value that was replaced; `nil` if the prefix is new.
+    /// - Returns: The replaced value; `nil` if the prefix is new.
     @discardableResult
     package mutating func insert(_ value: Value, at prefix: IPPrefix) -> Value? {
         let place = PrefixPlace(prefix)
@@ -124,7 +131,9 @@ extension PrefixTable {
         return nil
     }
 
-    /// Returns the index of the node of a place, which is made if it is missing.
+    /// Returns the index of the node of a place.
+    ///
+    /// Creates the node if it does not exist.
     private mutating func makeNode(_ place: PrefixPlace) -> Int {
         var index = 0
         while true {
@@ -141,7 +150,7 @@ extension PrefixTable {
         }
     }
 
-    /// Puts a node with fewer shared bits in the place of a node, which becomes its child.
+    /// Replaces a node by a node with fewer shared bits, and makes it a child of that node.
     private mutating func fork(_ index: Int, at offset: Int) {
         let old = nodes[index]
         nodes[index] = PrefixNode(old.key, offset: offset)
@@ -159,7 +168,7 @@ extension PrefixTable {
 
     /// Removes a prefix.
     ///
-    /// - Returns: The value that it had; `nil` if it was not in the table.
+    /// - Returns: The value of the prefix; `nil` if the prefix was not in the table.
     @discardableResult
     package mutating func remove(_ prefix: IPPrefix) -> Value? {
         let place = PrefixPlace(prefix)
@@ -186,7 +195,7 @@ extension PrefixTable {
         nodes[parentIndex].children &= ~(1 << UInt16(parent.group(of: child.key)))
     }
 
-    /// Puts the only child of a node without prefixes in the place of the node.
+    /// Replaces a node without prefixes by its only child.
     private mutating func join(_ index: Int) {
         let node = nodes[index]
         guard index != 0, node.prefixes == 0, node.children.nonzeroBitCount == 1 else { return }
@@ -195,9 +204,9 @@ extension PrefixTable {
     }
 }
 
-/// The place of a prefix: the offset of its node, and its position there.
+/// The place of a prefix: the offset of its node, and its position in the node.
 private struct PrefixPlace {
-    /// The bits of the prefix, and zeros behind them.
+    /// The bits of the prefix, followed by zeros.
     let bits: UInt128
     /// The offset of the node.
     let offset: Int
@@ -215,16 +224,16 @@ private struct PrefixPlace {
 
 // MARK: - Nodes
 
-/// A node of a ``PrefixTable``: the prefixes that end within four bits, and what lies below them.
+/// A node of a ``PrefixTable``: the prefixes that end within four bits, and the children.
 ///
-/// A node at offset `o` holds the prefixes of length `o + 1` to `o + 4`; the root, at offset 0, also that of length 0.
-/// The position of a prefix is a heap index: 1 is the node itself, and 2h and 2h + 1 are h followed by a 0 or a 1. So
-/// 16 to 31 are the prefixes of full length.
+/// A node at offset `o` contains the prefixes of length `o + 1` to `o + 4`. The root, at offset 0, also contains the
+/// prefix of length 0. The position of a prefix is a heap index: 1 is the node itself, and 2h and 2h + 1 are h
+/// followed by a 0 or a 1. So 16 to 31 are the prefixes of full length.
 struct PrefixNode: Sendable {
-    /// The number of bits that a node decides.
+    /// The number of bits per step.
     static let step = 4
 
-    /// The bits that everything in the node and below it begins with, and zeros behind them.
+    /// The common first bits of the node and all nodes below it, followed by zeros.
     let key: UInt128
     /// Bit h: there is a prefix at position h.
     var prefixes: UInt32 = 0
@@ -250,15 +259,16 @@ struct PrefixNode: Sendable {
         (key ^ bits).leadingZeroBitCount >= offset
     }
 
-    /// The bits of an address that the node decides.
+    /// The bits of an address that select a position or child in the node.
     func group(of bits: UInt128) -> Int {
         bits.group(at: offset)
     }
 
-    /// The position of the longest prefix that covers addresses with a group of bits and is shorter than a limit.
+    /// The position of the longest prefix that matches a group of bits and is shorter than a limit; `nil` if there is
+    /// none.
     func longestMatch(_ group: Int, shorterThan limit: Int) -> Int? {
         guard prefixes != 0 else { return nil }
-        // With each bit less a prefix is at half the position.
+        // A prefix with one bit less is at half the position.
         var position = (1 << Self.step | group) >> max(0, Self.step + 1 + offset - limit)
         while position > 0, !has(position) { position >>= 1 }
         return position > 0 ? position : nil
@@ -271,12 +281,12 @@ extension PrefixNode {
         prefixes &>> UInt32(position) & 1 != 0
     }
 
-    /// The index of the value of a position, present or to be inserted.
+    /// The index of the value for a position, whether it exists or is to be inserted.
     func value(_ position: Int) -> Int {
         Int(firstValue) + (prefixes & (1 &<< UInt32(position) - 1)).nonzeroBitCount
     }
 
-    /// The indexes of all values.
+    /// The indices of all values.
     var values: Range<Int> {
         Int(firstValue)..<Int(firstValue) + prefixes.nonzeroBitCount
     }
@@ -286,12 +296,12 @@ extension PrefixNode {
         children &>> UInt16(group) & 1 != 0 ? childIndex(group) : nil
     }
 
-    /// The index of the child for a group of bits, present or to be inserted.
+    /// The index of the child for a group of bits, whether it exists or is to be inserted.
     func childIndex(_ group: Int) -> Int {
         Int(firstChild) + (children & (1 &<< UInt16(group) - 1)).nonzeroBitCount
     }
 
-    /// The indexes of all children.
+    /// The indices of all children.
     var childBlock: Range<Int> {
         Int(firstChild)..<Int(firstChild) + children.nonzeroBitCount
     }
@@ -307,7 +317,7 @@ extension PrefixNode {
         return key | (UInt128(position) & (1 &<< UInt128(count) - 1)) << UInt128(128 - offset - count)
     }
 
-    /// The bits that a position adds to those of the node.
+    /// The number of bits that a position adds to those of the node.
     private static func bitCount(_ position: Int) -> Int {
         Int.bitWidth - 1 - position.leadingZeroBitCount
     }
@@ -316,22 +326,22 @@ extension PrefixNode {
 // MARK: - Bits
 
 extension UInt128 {
-    /// The bits that a node at an offset decides; zeros stand for those behind the last.
+    /// The bits that select a position in a node at an offset, padded with zeros after the last bit.
     func group(at offset: Int) -> Int {
         Int(truncatingIfNeeded: (self &<< UInt128(offset)) &>> UInt128(128 - PrefixNode.step))
     }
 
-    /// The first `count` bits, and zeros behind them.
+    /// The first `count` bits, followed by zeros.
     func keeping(_ count: Int) -> UInt128 {
         count == 0 ? 0 : self & (.max &<< UInt128(128 - count))
     }
 }
 
 extension IPAddress {
-    /// The address with its first bit topmost.
+    /// The address as a number whose highest bit is the first bit of the address.
     var topBits: UInt128 { family == .v4 ? bits &<< 96 : bits }
 
-    /// Takes the first bits of a number.
+    /// Creates an address from the first bits of a number.
     init(topBits: UInt128, _ family: Family) {
         self.init(family: family, bits: family == .v4 ? topBits >> 96 : topBits)
     }
@@ -339,20 +349,22 @@ extension IPAddress {
 
 // MARK: - Storage
 
-/// An array of elements in blocks that grow and shrink by one element, each moving to another place then.
+/// An array of elements in blocks that grow and shrink by one element.
 ///
-/// Unused blocks are kept by their size for the next one of that size.
+/// A block moves when its size changes.
+///
+/// Unused blocks are stored by size, and reused for blocks of that size.
 struct BlockPool<Element: Sendable>: Sendable {
     private var elements: ContiguousArray<Element>
     /// The starts of the unused blocks of each size.
     private var unused: [[UInt32]] = []
 
-    /// Creates a pool with a first block of some elements, from index 0 on.
+    /// Creates a pool whose first block has some elements, from index 0 on.
     init(_ first: Element...) {
         elements = ContiguousArray(first)
     }
 
-    /// The bytes allocated.
+    /// The allocated bytes.
     var memoryFootprint: Int {
         unused.reduce(elements.capacity * MemoryLayout<Element>.stride) { $0 + 32 + $1.capacity * 4 }
     }
@@ -389,7 +401,7 @@ struct BlockPool<Element: Sendable>: Sendable {
         return UInt32(start)
     }
 
-    /// Keeps a block for another one of its size.
+    /// Stores a block so that it is reused for a block of its size.
     mutating func release(_ block: Range<Int>) {
         guard !block.isEmpty else { return }
         while unused.count <= block.count { unused.append([]) }

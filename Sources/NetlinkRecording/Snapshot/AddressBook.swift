@@ -6,16 +6,16 @@ package import RoutingModel
 ///
 /// Changes of an address take constant time.
 package struct AddressBook: Sendable {
-    /// What makes it the same address.
+    /// The identity of an address.
     ///
-    /// An interface has an IPv6 address once; the same IPv4 address can have several subnets.
+    /// An interface has an IPv6 address only once. It can have the same IPv4 address with several subnets.
     package struct Key: Hashable {
         package let interface: UInt32
         package let address: IPAddress
         package let subnet: UInt8?
         let peer: IPAddress?
 
-        /// The identity of an address.
+        /// The identity of an interface's address.
         package init(_ address: InterfaceAddress) {
             let isIPv4 = address.address.family == .v4
             interface = address.interfaceIndex
@@ -25,25 +25,27 @@ package struct AddressBook: Sendable {
         }
     }
 
-    /// Whose addresses they are.
+    /// The interface and family of addresses.
     private struct Owner: Hashable {
         let interface: UInt32
         let family: IPAddress.Family
     }
 
-    /// The number of each address; those that came before have lower ones.
+    /// The number of each address.
+    ///
+    /// Earlier addresses have lower numbers.
     private var numbers: [Key: Int] = [:]
     private var entries: [Int: InterfaceAddress] = [:]
-    /// Numbers, in their order.
+    /// Ascending numbers.
     private var byOwner: [Owner: [Int]] = [:]
     private var byAddress: [IPAddress: [Int]] = [:]
     private var nextNumber = 0
-    /// The first number of an address that came after the dump.
+    /// The first number of an address that was added after the dump.
     ///
     /// A dump lists addresses by interface, not in the order in which they were added.
     private var dumpEnd = 0
 
-    /// All of them.
+    /// All addresses.
     var all: [InterfaceAddress] {
         entries.sorted { $0.key < $1.key }.map(\.value)
     }
@@ -78,10 +80,10 @@ package struct AddressBook: Sendable {
         (byOwner[Owner(interface: index, family: family)] ?? []).compactMap { entries[$0] }
     }
 
-    /// The interface that got an address last: the one that `__ip_dev_find` finds, also while it is down.
+    /// The interface that got an address last, even if it is down: the one that `__ip_dev_find` finds.
     ///
-    /// - Returns: The interface's index; several where the order is unknown, as of addresses of one dump that were
-    ///   added within 1/100 s.
+    /// - Returns: The interface's index; several if the order is unknown, for example of addresses of one dump that
+    ///   were added within 1/100 s.
     func latestOwners(of address: IPAddress) -> [UInt32] {
         var latest: [InterfaceAddress] = []
         for number in byAddress[address] ?? [] {
@@ -99,12 +101,14 @@ package struct AddressBook: Sendable {
         return Set(latest.map(\.interfaceIndex)).sorted()
     }
 
-    /// Says that the addresses so far came in a dump; later ones come in the order in which they are added.
+    /// Records that the addresses so far came from a dump.
+    ///
+    /// Later addresses come in the order in which they are added.
     mutating func dumpEnded() {
         dumpEnd = nextNumber
     }
 
-    /// Inserts an address, or updates it.
+    /// Inserts or updates an address.
     mutating func insert(_ address: InterfaceAddress) {
         let key = Key(address)
         if let number = numbers[key] {
@@ -127,7 +131,9 @@ package struct AddressBook: Sendable {
         Self.remove(number, from: &byAddress[key.address])
     }
 
-    /// Removes a number from an ordered list, and the list with its last number.
+    /// Removes a number from a sorted list.
+    ///
+    /// Removes the list if it becomes empty.
     private static func remove(_ number: Int, from list: inout [Int]?) {
         guard let place = list?.partitioningIndex(where: { $0 >= number }) else { return }
         if list?.count == 1 { list = nil } else { list?.remove(at: place) }

@@ -5,12 +5,13 @@ package import RoutingModel
 extension NetworkSnapshot {
     /// Applies one message, and the changes that the kernel makes without a message.
     ///
-    /// IPv4 routes are removed without a notification when their interface goes down or away, loses its last IPv4
-    /// address or their preferred source, and when their nexthop object goes; carrier changes show in no route message;
-    /// nexthop objects go with the carrier of their interface. All that is derived here.
+    /// The kernel removes IPv4 routes without a notification when their interface goes down or is removed, when it
+    /// loses its last IPv4 address or their preferred source, and when their nexthop object is removed. No route
+    /// message shows carrier changes. Nexthop objects are removed when their interface loses its carrier. All of this
+    /// is derived here.
     ///
-    /// What cannot be derived is missing until the next dump. A route that a
-    /// router announced is dumped without its lifetime, and its end is notified up to 30 s late: it counts until then.
+    /// Changes that cannot be derived are missing until the next dump. A route from a router advertisement is dumped
+    /// without its lifetime, and the kernel notifies of its end up to 30 s late. It counts until then.
     package mutating func apply(_ change: NetworkChange) {
         switch change {
         case .link(let report): apply(report)
@@ -35,9 +36,9 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Says that what was applied so far was a whole dump.
+    /// Records that the changes applied so far were a complete dump.
     ///
-    /// - Parameter knowsNeighbours: Whether the neighbours were in it, even if there are none.
+    /// - Parameter knowsNeighbours: Whether the dump included neighbours, even if there are none.
     package mutating func dumpEnded(knowsNeighbours: Bool) {
         if knowsNeighbours { neighbours = neighbours ?? [:] }
         addressBook.dumpEnded()
@@ -49,7 +50,7 @@ extension NetworkSnapshot {
     private mutating func apply(_ address: InterfaceAddress) {
         insertAddress(address)
         if address.address.family == .v4, let link = links[address.interfaceIndex], link.flags.contains(.up) {
-            // Nexthops that died with the last address live again.
+            // Nexthops that became dead with the last address are usable again.
             revive(link, families: [.v4])
         }
     }
@@ -59,7 +60,7 @@ extension NetworkSnapshot {
         guard address.address.family == .v4 else { return }
         let index = address.interfaceIndex
         if !addressBook.hasAny(.v4, ofInterface: index) {
-            // The kernel takes IPv4 off an interface with its last address, even routes of host scope.
+            // The kernel disables IPv4 on an interface with its last address, even routes of host scope.
             markDead(family: .v4, interface: index, force: true)
         }
         if !addressBook.contains(address.address) {
@@ -79,9 +80,9 @@ extension NetworkSnapshot {
         for group in nexthopGroups[nexthop.id] ?? [] { refreshRoutes(throughNexthop: group) }
     }
 
-    /// Removes a nexthop object, its part in groups and the routes that have nothing else.
+    /// Removes a nexthop object, its memberships in groups, and the routes that have no other nexthop.
     mutating func removeNexthop(_ id: UInt32) {
-        // A list and no recursion: a recording can hold groups of groups as deep as it is long.
+        // A list instead of recursion, because a recording can contain groups of groups as deep as it is long.
         var doomed = [id]
         while let id = doomed.popLast() {
             let groups = nexthopGroups[id] ?? []
@@ -108,7 +109,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// The nexthops of a nexthop object; none for a blackhole, `nil` where it or a member is not known.
+    /// The nexthops of a nexthop object; empty for a blackhole, `nil` if the object or a member is not known.
     package func nexthops(ofObject id: UInt32) -> [Nexthop]? {
         nexthopObjects[id]?.nexthops { nexthopObjects[$0] }
     }
@@ -116,21 +117,21 @@ extension NetworkSnapshot {
 
 // MARK: - Editing
 
-// Changes of one part of a network that leave the other parts alone: what the kernel would do besides does not happen.
+// Changes of one part of a network that do not affect other parts: the kernel's side effects do not happen.
 
 extension NetworkSnapshot {
-    /// Sets the interface of an index, or removes it.
+    /// Sets or removes the interface with an index.
     package mutating func setLink(_ index: UInt32, _ link: Link?) {
         links[index] = link
     }
 
-    /// Adds an address to the interface's.
+    /// Adds an address to an interface.
     package mutating func insertAddress(_ address: InterfaceAddress) {
         if !isOwned(address) { noteScope(.link, ofGateway: address) }
         addressBook.insert(address)
     }
 
-    /// Removes an address from the interface's.
+    /// Removes an address from an interface.
     package mutating func removeAddress(_ address: InterfaceAddress) {
         addressBook.remove(address)
         if !isOwned(address) { noteScope(.host, ofGateway: address) }
@@ -140,7 +141,7 @@ extension NetworkSnapshot {
         addressBook.contains(address.address, ofInterface: address.interfaceIndex)
     }
 
-    /// Notes what an address was to the nexthops that have it as their gateway, before that changes.
+    /// Before an address changes, records whether it was local for the nexthops that have it as their gateway.
     private mutating func noteScope(_ scope: GatewayScope, ofGateway address: InterfaceAddress) {
         guard address.address.family == .v4 else { return }
         func note(_ nexthop: inout Nexthop) {
@@ -168,14 +169,16 @@ extension NetworkSnapshot {
         for member in nexthop?.members ?? [] { nexthopGroups[member.id, default: []].insert(id) }
     }
 
-    /// Replaces the rules of a family; those of one priority keep their order.
+    /// Replaces the rules of a family.
+    ///
+    /// Rules of the same priority keep their order.
     package mutating func setRules(_ rules: [Rule], _ family: IPAddress.Family) {
         ruleLists[family] = RuleList()
         for rule in rules { ruleLists[family].insert(rule) }
         updateProgram()
     }
 
-    /// Gives a prefix and table these routes, in the kernel's order; those of one place keep theirs.
+    /// Replaces the routes of a prefix in a table, in the kernel's order.
     package mutating func setRoutes(_ routes: [Route], _ place: PrefixInTable) {
         let old = routeTables.entries(place.prefix, table: place.table)
         let new = routes.map { route in
@@ -198,13 +201,13 @@ extension NetworkSnapshot {
 }
 
 extension NexthopObject {
-    /// The members of a group; none for anything else.
+    /// The members of a group; empty for other objects.
     var members: [Member] {
         guard case .group(let members) = kind else { return [] }
         return members
     }
 
-    /// The IPv4 gateway of a single nexthop; `nil` for anything else.
+    /// The IPv4 gateway of a single nexthop; `nil` for other objects.
     fileprivate var gateway4: IPAddress? {
         guard case .single(let nexthop) = kind, let gateway = nexthop.gateway, gateway.family == .v4 else {
             return nil

@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-// What the state of interfaces does to routes.
+// The effects of interfaces' states on routes.
 
 extension NetworkSnapshot {
     mutating func apply(_ report: LinkReport) {
@@ -14,7 +14,7 @@ extension NetworkSnapshot {
         links[index] = after
         guard let before else { return }
         if links.vrf(of: before)?.index != links.vrf(of: after)?.index {
-            // An interface that enters or leaves a VRF is taken down and up inside the kernel.
+            // When an interface enters or leaves a VRF, the kernel sets it down and up again.
             markDead(family: .v4, interface: index, force: false)
         }
         switch (before.flags.contains(.up), after.flags.contains(.up)) {
@@ -33,7 +33,7 @@ extension NetworkSnapshot {
         }
         neighbours = neighbours?.filter { $0.key.interfaceIndex != index }
         removeNexthops(ofInterface: index)
-        // An IPv4 route goes whole with any of its interfaces, an IPv6 one only nexthop by nexthop.
+        // An IPv4 route is removed as a whole with any of its interfaces. An IPv6 route only loses its nexthops.
         drop(pool.index[.through(index, .v4)])
         markDead(family: .v6, interface: index, force: true)
         pool.update(pool.index[.through(index, .v6)]) { $0.removeNexthops(through: index) }
@@ -54,10 +54,10 @@ extension NetworkSnapshot {
 
     // MARK: Nexthops
 
-    /// Marks the nexthops through an interface as dead and drops the routes that have no other.
+    /// Marks the nexthops through an interface as dead, and removes routes without another nexthop.
     ///
-    /// With `force`, also routes of host scope: otherwise those to own addresses stay. A route through a
-    /// nexthop object goes with that.
+    /// With `force`, this includes routes of host scope. Otherwise, routes to local addresses stay. A route through a
+    /// nexthop object is removed together with the object.
     mutating func markDead(family: IPAddress.Family, interface index: UInt32, force: Bool) {
         func isAffected(_ route: Route) -> Bool {
             (force || route.scope != .host) && route.nexthopID == 0
@@ -66,13 +66,13 @@ extension NetworkSnapshot {
             guard isAffected(route) else { return }
             route.updateNexthops(index) { $0.formUnion([.dead, .linkDown]) }
         }
-        // Also those that were dead before, without a carrier.
+        // Includes routes that were dead before because of the carrier.
         drop(pool.index[.through(index, family)].filter { pool[$0].isDead && isAffected(pool[$0]) })
     }
 
     /// `fib_sync_up`: nexthops through an interface that works again are no longer dead.
     ///
-    /// Those of IPv6 stay dead until it has a carrier, too (`addrconf_link_ready`).
+    /// IPv6 nexthops stay dead until the interface also has a carrier (`addrconf_link_ready`).
     mutating func revive(_ link: Link, families: [IPAddress.Family]) {
         for family in families where family == .v4 || link.hasCarrierForRoutes(of: .v6) {
             guard link.hasCarrierForRoutes(of: family) || !ignoresLinkdown(link, family) else { continue }
@@ -109,10 +109,10 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Drops all routes with these attributes.
+    /// Removes all routes with these attributes.
     mutating func drop(_ doomed: Set<UInt32>) {
         var removed: [UInt32] = []
-        // Those of many destinations alone are looked for everywhere.
+        // Attributes with several destinations are searched in all tables.
         var scattered: Set<UInt32> = []
         var placed: [PrefixInTable: Set<UInt32>] = [:]
         for attributes in doomed {
@@ -152,17 +152,19 @@ extension Link {
 }
 
 extension Route {
-    /// Whether all its nexthops are dead: IPv4 has forgotten such a route.
+    /// Whether all nexthops are dead.
+    ///
+    /// The kernel has removed such an IPv4 route.
     fileprivate var isDead: Bool {
         !nexthops.isEmpty && nexthops.allSatisfy { $0.flags.contains(.dead) }
     }
 
-    /// Whether it leads to an address of this host: then it does not matter whether there is a carrier.
+    /// Whether the route leads to an address of this host, so that the carrier has no effect.
     fileprivate var isOwnAddress: Bool {
         destination.family == .v4 ? scope == .host : type == .local || type == .anycast
     }
 
-    /// Changes the state bits of the nexthops through an interface, and of the route where it has but one.
+    /// Changes the flags of the nexthops through an interface, and of the route if it has only one nexthop.
     mutating func updateNexthops(_ index: UInt32, _ change: (inout NexthopFlags) -> Void) {
         for place in nexthops.indices where nexthops[place].interfaceIndex == index {
             change(&nexthops[place].flags)
@@ -170,7 +172,7 @@ extension Route {
         takeFlagsOfOnlyNexthop()
     }
 
-    /// Removes its nexthops through an interface that is gone, unless they are those of a nexthop object.
+    /// Removes the nexthops through a removed interface, unless they belong to a nexthop object.
     fileprivate mutating func removeNexthops(through index: UInt32) {
         guard nexthopID == 0 else { return }
         nexthops.removeAll { $0.interfaceIndex == index }
@@ -184,7 +186,7 @@ extension Route {
 
 // MARK: - Settings
 
-// Settings of interfaces, and what they do to routes without a carrier.
+// Settings of interfaces, and their effects on routes without a carrier.
 
 extension NetworkSnapshot {
     mutating func apply(_ change: FamilySettings) {
@@ -209,9 +211,9 @@ extension NetworkSnapshot {
         }
     }
 
-    /// A nexthop without a carrier is dead as long as routes without a carrier are ignored.
+    /// Updates the nexthops without a carrier: they are dead while routes without a carrier are ignored.
     ///
-    /// One whose interface is down, or has no address of the family, is dead regardless of the setting.
+    /// A nexthop whose interface is down, or has no address of the family, is dead regardless of the setting.
     private mutating func ignoringChanged(of link: Link, _ family: IPAddress.Family) {
         guard link.flags.contains(.up), addressBook.hasAny(family, ofInterface: link.index) else { return }
         let isDead = ignoresLinkdown(link, family)
@@ -224,9 +226,9 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Whether `net.ipv4.conf.all.ignore_routes_with_linkdown` counts beside the setting of an interface.
+    /// Whether `net.ipv4.conf.all.ignore_routes_with_linkdown` applies in addition to the setting of an interface.
     ///
-    /// Until Linux 5.10 only the interface's own setting counts.
+    /// Until Linux 5.10, only the interface's own setting applies.
     var hasGlobalLinkdownSetting: Bool {
         !isKernel(before: 5, 11)
     }
@@ -236,28 +238,30 @@ extension NetworkSnapshot {
         case .v4:
             link.settings.ipv4IgnoresLinkdown ?? false
                 || (hasGlobalLinkdownSetting && settings.ipv4IgnoresLinkdown ?? false)
-        // The setting for all interfaces is written to each of them, and theirs counts.
+        // The setting for all interfaces is written to each interface, so the interface's setting applies.
         case .v6: link.settings.ipv6IgnoresLinkdown ?? settings.ipv6IgnoresLinkdown ?? false
         }
     }
 
-    /// Infers settings that the dump does not hold from the state of nexthops.
+    /// Infers settings that the dump does not contain from the state of nexthops.
     mutating func learnSettings() {
         if settings.ipv6Forwards == nil {
-            // The setting for all interfaces is written to each of them.
+            // The setting for all interfaces is written to each interface.
             let known = Set(links.values.compactMap(\.settings.ipv6Forwards))
             if known.count == 1 { settings.ipv6Forwards = known.first }
         }
         for family in IPAddress.Family.allCases where !knownIgnoring.contains(family) {
             let shown = evidenceOfIgnoring(family)
-            // One nexthop that is alive without a carrier says more than any number of dead ones.
+            // One usable nexthop without a carrier is stronger evidence than any number of dead ones.
             guard let ignores = shown.contains(false) ? false : shown.first else { continue }
             settings.take(FamilySettings(family: family, place: .all, ignoresLinkdown: ignores))
         }
     }
 
-    /// A nexthop without a carrier is shown as dead exactly where such routes are ignored; unless it is dead anyway,
-    /// because its interface is down or has no address of its family.
+    /// Collects evidence from nexthops without a carrier: such a nexthop is dead if such routes are ignored.
+    ///
+    /// Nexthops that are dead for another reason do not count: their interface is down or has no address of the
+    /// family.
     private func evidenceOfIgnoring(_ family: IPAddress.Family) -> Set<Bool> {
         var shown: Set<Bool> = []
         for number in pool.inUse where pool[number].destination.family == family {

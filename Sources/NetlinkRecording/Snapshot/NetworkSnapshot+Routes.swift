@@ -2,7 +2,7 @@
 
 package import RoutingModel
 
-// Where a route goes among those of its prefix: `fib_table_insert` and `fib6_add_rt2node` in the kernel.
+// The position of a route among those with its prefix: `fib_table_insert` and `fib6_add_rt2node` in the kernel.
 
 extension NetworkSnapshot {
     /// The routes of a prefix and table, in the kernel's order.
@@ -10,7 +10,7 @@ extension NetworkSnapshot {
         routes(prefix, routeTables.entries(prefix, table: table))
     }
 
-    /// The route with the identity of another one; `nil` when it is not there.
+    /// The route with the same identity as another one; `nil` if there is none.
     package func route(like other: Route) -> Route? {
         let entries = routeTables.entries(other.destination, table: other.table)
         let found = pool.candidates(like: other).first(in: entries[...]) { pool[$0].isSame(as: other) }
@@ -32,7 +32,9 @@ extension NetworkSnapshot {
         store(chain, route.destination, table: route.table)
     }
 
-    /// Adds the only route of a prefix, which most of a dump consists of.
+    /// Adds the only route of a prefix.
+    ///
+    /// Most routes of a dump are of this kind.
     private mutating func insertFirst(_ route: Route) -> Bool {
         guard route.expires == nil else { return false }
         let attributes = pool.retain(route)
@@ -60,7 +62,7 @@ extension NetworkSnapshot {
 
     // MARK: Storage
 
-    /// Makes the first IPv4 table that never had a route, and returns its number.
+    /// Creates the first IPv4 table that never had a route, and returns its number.
     mutating func makeEmptyTable() -> UInt32 {
         let number = (1...UInt32.max).first { routeTables.index(ofTable: $0, .v4) == nil } ?? 0
         routeTables.make(number, .v4)
@@ -77,7 +79,7 @@ extension NetworkSnapshot {
 
     // MARK: Insertion
 
-    /// Where an entry goes.
+    /// The position of an entry.
     private enum Place {
         case instead(Int)
         case before(Int)
@@ -94,12 +96,13 @@ extension NetworkSnapshot {
             return placeOfIPv6(route, attributes, placement, peers)
         }
         if let same = same(as: route, attributes, in: peers, where: { $0.isSame(as: route) }) {
-            // The same route again, perhaps in another state.
+            // The same route, perhaps in another state.
             return .instead(same)
         }
         switch placement {
         case .replacing where !peers.isEmpty:
-            // When a nexthop object changes, the kernel notifies its routes again: the message means those.
+            // When a nexthop object changes, the kernel sends its routes again: the message means the routes of that
+            // object.
             let id = route.nexthopID
             let sharer = id == 0 ? nil : peers.firstIndex { pool[$0.attributes].nexthopID == id }
             return .instead(sharer ?? peers.startIndex)
@@ -126,15 +129,15 @@ extension NetworkSnapshot {
             return .instead(old)
         }
         if balances, let group = first(where: { $0 }) {
-            // A message shows the whole group with all its nexthops, whichever nexthop it is about.
+            // A message contains the whole group with all its nexthops, whichever nexthop changed.
             return .instead(group)
         }
-        // Candidates have the same source, metric and nexthops.
+        // The candidates have the same source, metric and nexthops.
         let same = same(as: route, attributes, in: peers) { $0.sharesPath(with: route) }
         return same.map { .instead($0) } ?? .before(peers.endIndex)
     }
 
-    /// The routes of the same place in the order; an empty slice where a route of that place would be.
+    /// The routes with the same order key; an empty slice at the position of such a route if there is none.
     private func peers(of route: Route, in chain: [RouteEntry]) -> ArraySlice<RouteEntry> {
         let key = route.orderKey
         let start = chain.partitioningIndex { pool.orderKey($0.attributes) >= key }
@@ -142,7 +145,7 @@ extension NetworkSnapshot {
         return chain[start..<max(start, end)]
     }
 
-    /// The first entry that satisfies a condition, among those with the path of a route.
+    /// The first entry that satisfies a condition, among entries with the path of a route.
     private func same(
         as route: Route,
         _ attributes: UInt32,
@@ -150,14 +153,14 @@ extension NetworkSnapshot {
         where isMatch: (Route) -> Bool
     ) -> Int? {
         let candidates = pool.candidates(like: route)
-        // Attributes that nothing used before are those of no other entry.
+        // New attributes belong to no other entry.
         guard !candidates.isOnly(attributes) || pool.isShared(attributes) else { return nil }
         return candidates.first(in: peers) { isMatch(pool[$0]) }
     }
 
     // MARK: Removal
 
-    /// The entry that a message takes away or changes, and what is left of it.
+    /// The entry that a message removes or changes, and the remaining route.
     private typealias Loss = (index: Int, rest: Route?)
 
     private func lossOfIPv4(_ gone: Route, _ chain: [RouteEntry]) -> Loss? {
@@ -171,13 +174,13 @@ extension NetworkSnapshot {
         return index.map { ($0, nil) }
     }
 
-    /// The attributes that can have the path of a route, and others.
+    /// The attributes that can have the path of a route, and possibly further attributes.
     private func others(of route: Route) -> RouteCandidates {
         guard let nexthop = route.nexthops.first else { return .all }
         return RouteCandidates(pool.index[.through(nexthop.interfaceIndex, route.destination.family)])
     }
 
-    /// The nexthops that a message says are gone, of the last route that has one of them.
+    /// Finds the last route that has one of the nexthops that a message removes.
     private func lossOfIPv6(_ gone: Route, _ chain: [RouteEntry]) -> Loss? {
         let nexthops = gone.nexthops
         let isWhole = nexthops.isEmpty || gone.nexthopID != 0
@@ -208,25 +211,26 @@ extension NetworkSnapshot {
 }
 
 extension Route {
-    /// Whether it is the same route as another one to the same destination, perhaps in another state.
+    /// Whether this is the same route as another one to the same destination, perhaps in another state.
     fileprivate func isSame(as other: Route) -> Bool {
         RouteAttributes(identity).route == RouteAttributes(other.identity).route
     }
 
-    /// The kernel's order among the routes of a prefix: of IPv4 the type of service down, then the metric up.
+    /// The kernel's sort key among the routes of a prefix: for IPv4, descending type of service, then ascending
+    /// metric.
     var orderKey: UInt64 {
         destination.family == .v4 ? UInt64(~tos) << 32 | UInt64(priority) : UInt64(priority)
     }
 
-    /// Whether packets take the same path as by another route.
+    /// Whether packets use the same path as with another route.
     fileprivate func sharesPath(with other: Route) -> Bool {
         source == other.source && priority == other.priority && nexthopID == other.nexthopID
             && identity.nexthops == other.identity.nexthops
     }
 
-    /// Whether IPv6 spreads packets over this route and others like it.
+    /// Whether IPv6 distributes packets over this route and similar ones.
     ///
-    /// Routes learned from router advertisements (RTPROT_RA) are kept apart.
+    /// Routes from router advertisements (RTPROT_RA) are kept separate.
     var balances: Bool {
         nexthopID == 0 && origin != Self.advertisedOrigin && nexthops.contains { $0.gateway != nil }
     }

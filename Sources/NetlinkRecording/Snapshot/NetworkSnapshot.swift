@@ -10,7 +10,7 @@ package import RoutingModel
 /// let answer = try snapshot.answer(to: RouteQuery(destination: IPAddress(192, 0, 2, 1)))
 /// ```
 ///
-/// It starts empty. A dump is applied like a series of notifications; ``dumpEnded()`` marks it complete. Changes
+/// It starts empty. A dump is applied like a series of notifications. ``dumpEnded()`` marks it as complete. Changes
 /// that the kernel makes without a message are derived, see ``apply(_:)``. It is a value: a copy is free until one
 /// side changes.
 ///
@@ -20,28 +20,29 @@ package struct NetworkSnapshot: Sendable {
     package internal(set) var links = LinkTable()
     /// The addresses of all interfaces, in the order of their messages.
     package var addresses: [InterfaceAddress] { addressBook.all }
-    /// The neighbours; `nil` where neighbours were not dumped.
+    /// The neighbours; `nil` if they were not dumped.
     package var neighbours: [Neighbour.Key: Neighbour]?
     /// The nexthop objects by number.
     package internal(set) var nexthopObjects: [UInt32: NexthopObject] = [:]
-    /// The rules of both families, IPv4 first, each family's in the kernel's order.
+    /// The rules of both families, IPv4 first, in the kernel's order within a family.
     package var rules: [Rule] { rules(.v4) + rules(.v6) }
 
     /// The time in the kernel's ticks (1/100 s) from an arbitrary start, for the lifetimes of routes.
     ///
-    /// A route with a lifetime ends that many ticks after its message. The caller advances it as time passes.
+    /// A route with a lifetime ends that many ticks after its message. The caller advances this clock.
     package var clock: Int64 = 0
-    /// The user of a ``RouteQuery`` that names none; `nil` where it is unknown.
+    /// The user of a ``RouteQuery`` that names none; `nil` if it is unknown.
     package var askingUser: UInt32?
-    /// The release of the kernel that the network belongs to; `nil` for an unknown one, which is taken for a
-    /// recent one.
+    /// The release of the network's kernel; `nil` if it is unknown, which is treated as a recent release.
     package var kernel: KernelRelease?
-    /// Settings that hold for all interfaces.
+    /// The settings for all interfaces.
     ///
-    /// Dumps of links, addresses, routes and rules do not hold them; ``FamilySettings`` do. The kernel's counterpart
-    /// is RTM_NEWNETCONF with the index `all`.
+    /// Dumps of links, addresses, routes and rules do not contain them; ``FamilySettings`` do. The kernel's
+    /// counterpart is RTM_NEWNETCONF with the index `all`.
     package var settings = RoutingSettings()
-    /// The families whose setting was dumped, and is not inferred from the state of nexthops.
+    /// The families whose setting was dumped.
+    ///
+    /// For others, it is inferred from the state of nexthops.
     var knownIgnoring: Set<IPAddress.Family> = []
 
     var addressBook = AddressBook()
@@ -61,10 +62,12 @@ package struct NetworkSnapshot: Sendable {
 // MARK: - Reading
 
 extension NetworkSnapshot {
-    /// How many routes there are.
+    /// The number of routes.
     package var routeCount: Int { routeTables.count }
 
-    /// All routes, by table and prefix in no promised order, within a prefix in the kernel's order.
+    /// All routes, in no particular order of tables and prefixes.
+    ///
+    /// Routes of a prefix are in the kernel's order.
     package var routes: [Route] {
         var routes: [Route] = []
         forEachChain { routes += $0 }
@@ -85,10 +88,10 @@ extension NetworkSnapshot {
         }
     }
 
-    /// The routes of each prefix of some tables that covers an address, from the longest prefix to the shortest.
+    /// The routes of some tables that match an address, grouped by prefix, from the longest prefix to the shortest.
     ///
-    /// Where several tables have a prefix, the routes of the first come first. Each prefix is looked up when the
-    /// iteration reaches it: most lookups read one.
+    /// If several tables have the same prefix, the routes of the first table come first. A prefix is looked up only
+    /// when the iteration reaches it, because most lookups read only one.
     func chains(over address: IPAddress, inTables numbers: [UInt32]) -> some Sequence<[Route]> {
         let tables = numbers.compactMap { routeTables[$0, address.family] }
         return sequence(state: Int.max) { limit -> [[Route]]? in
@@ -102,7 +105,7 @@ extension NetworkSnapshot {
         }.joined()
     }
 
-    /// The routes of all tables whose prefix covers an address.
+    /// The routes of all tables that match an address.
     package func routes(over address: IPAddress) -> [Route] {
         Array(chains(over: address, inTables: routeTables.numbers).joined())
     }
@@ -143,7 +146,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Whether the network is known to belong to a kernel older than a release.
+    /// Whether the network is known to have a kernel older than a release.
     func isKernel(before major: Int, _ minor: Int) -> Bool {
         kernel.map { ($0.major, $0.minor) < (major, minor) } ?? false
     }
@@ -156,17 +159,17 @@ extension NetworkSnapshot {
 
 // MARK: - Parts
 
-/// The interfaces of a network by index, and which of them are above others.
+/// The interfaces of a network by index, with the relations between them.
 ///
-/// It finds the interfaces on one in the time that they take, however many others there are.
+/// Finding the interfaces that are stacked on an interface takes time only for those.
 package struct LinkTable: Hashable, Sendable {
     private var links: [UInt32: Link] = [:]
-    /// The interfaces whose ``Link/lowerHere`` is an interface.
+    /// For an interface, the interfaces whose ``Link/lowerHere`` it is.
     private var uppers: [UInt32: Set<UInt32>] = [:]
-    /// The interfaces whose ``Link/master`` is an interface.
+    /// For an interface, the interfaces whose ``Link/master`` it is.
     private var ports: [UInt32: Set<UInt32>] = [:]
 
-    /// The indexes, in no particular order.
+    /// The indices, in no particular order.
     package var keys: some Collection<UInt32> { links.keys }
     /// The interfaces, in no particular order.
     package var values: some Collection<Link> { links.values }
@@ -190,17 +193,17 @@ package struct LinkTable: Hashable, Sendable {
         }
     }
 
-    /// The interfaces on one, such as its VLANs, by index.
+    /// The interfaces stacked on `index`, such as its VLANs, sorted by index.
     func uppers(of index: UInt32) -> [UInt32] {
         uppers[index]?.sorted() ?? []
     }
 
-    /// The interfaces that have one as their master, in no particular order.
+    /// The interfaces whose master is `index`, in no particular order.
     package func ports(of index: UInt32) -> Set<UInt32> {
         ports[index] ?? []
     }
 
-    /// A value of each interface by index.
+    /// A value for each interface, by index.
     package func mapValues<Value>(_ transform: (Link) -> Value) -> [UInt32: Value] {
         links.mapValues(transform)
     }
@@ -213,11 +216,11 @@ struct RuleList: Sendable {
     private var priorities: [UInt32] = []
     private var members: Set<Rule> = []
 
-    /// How many there are.
+    /// The number of rules.
     var count: Int { members.count }
-    /// Whether there is none.
+    /// Whether there are no rules.
     var isEmpty: Bool { members.isEmpty }
-    /// All of them.
+    /// All rules.
     var all: [Rule] { priorities.flatMap { byPriority[$0] ?? [] } }
 
     /// Whether there is a rule of a priority.
@@ -225,7 +228,7 @@ struct RuleList: Sendable {
         byPriority[priority] != nil
     }
 
-    /// Inserts a rule behind those of its priority, unless it is present.
+    /// Inserts a rule after those of the same priority, unless it exists.
     mutating func insert(_ rule: Rule) {
         guard members.insert(rule).inserted else { return }
         if !contains(priority: rule.priority) {
@@ -243,18 +246,18 @@ struct RuleList: Sendable {
         priorities.remove(at: index(of: rule.priority))
     }
 
-    /// How many priorities are lower than one.
+    /// The number of lower priorities.
     private func index(of priority: UInt32) -> Int {
         priorities.partitioningIndex { $0 >= priority }
     }
 }
 
-/// A value for IPv4 and one for IPv6.
+/// Two values: one for IPv4 and one for IPv6.
 struct PerFamily<Value: Sendable>: Sendable {
     private var v4: Value
     private var v6: Value
 
-    /// Gives both families the same value.
+    /// Creates the same value for both families.
     init(_ value: Value) {
         (v4, v6) = (value, value)
     }
@@ -266,18 +269,18 @@ struct PerFamily<Value: Sendable>: Sendable {
     }
 }
 
-/// A summary of the rules and tables of a snapshot, for hosts whose rules are the initial ones.
+/// A summary of the rules and tables of a snapshot, for hosts with the initial rules.
 struct RuleProgram: Sendable {
     /// Whether the IPv4 rules are the initial three of a network namespace.
     fileprivate(set) var hasPlainIPv4 = false
-    /// Whether one or both of the initial IPv6 rules were removed, and it is unknown whether one was ever added.
+    /// Whether initial IPv6 rules were removed, and it is unknown whether a rule was ever added.
     fileprivate(set) var lacksIPv6Rules = false
-    /// Whether another IPv6 rule than the initial ones was there at a time.
+    /// Whether there was ever an IPv6 rule other than the initial ones.
     fileprivate var hadIPv6Rule = false
-    /// Places of tables.
+    /// The indices of tables.
     fileprivate(set) var local4: Int?
     fileprivate(set) var main4: Int?
-    /// Whether there is a table behind the main one.
+    /// Whether the default table exists, which the last IPv4 rule uses.
     fileprivate(set) var hasIPv4Default = false
 
     fileprivate static let plain4 = Rule.standard.filter { $0.family == .v4 }
@@ -285,7 +288,7 @@ struct RuleProgram: Sendable {
 }
 
 extension NetworkSnapshot {
-    /// Summarises the rules and tables in constant time, after a change of them.
+    /// Updates the summary after a change of the rules or tables, in constant time.
     mutating func updateProgram() {
         let (rules4, rules6) = (ruleLists[.v4], ruleLists[.v6])
         program.hasPlainIPv4 = rules4.count == RuleProgram.plain4.count && rules4.all == RuleProgram.plain4
@@ -303,7 +306,7 @@ extension NetworkSnapshot {
 
 /// The release of a Linux kernel, as `uname -r` prints it, without the patch level.
 ///
-/// Kernels answer some queries differently; ``NetworkSnapshot/kernel`` selects the rules of one of them.
+/// Kernels answer some queries differently. ``NetworkSnapshot/kernel`` selects the behaviour of a release.
 package struct KernelRelease: Hashable, Sendable {
     /// The first number: 6 in `6.1.0-56-amd64`.
     package var major: Int

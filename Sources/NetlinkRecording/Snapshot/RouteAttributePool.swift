@@ -2,10 +2,12 @@
 
 internal import RoutingModel
 
-/// Attributes by number, each kept once with the count of routes that use it.
+/// A pool of route attributes by number.
+///
+/// Each is stored once, with the number of routes that use it.
 struct RouteAttributePool: Sendable {
     private struct Slot {
-        /// `nil` for a number that is free.
+        /// `nil` for a free number.
         var route: Route? {
             didSet {
                 plainMatch = route?.plainMatch
@@ -13,13 +15,13 @@ struct RouteAttributePool: Sendable {
                 orderKey = route?.orderKey ?? 0
             }
         }
-        /// The match of a packet, where only the type and the single nexthop matter.
+        /// The match for a packet, if it consists only of the type and a single nexthop.
         private(set) var plainMatch: RouteMatch?
-        /// The order of a route among those of its prefix.
+        /// The properties that decide the order of routes with the same prefix.
         private(set) var balances = false
         private(set) var orderKey: UInt64 = 0
         var uses = 0
-        /// The destination of all routes that use them; `nil` for several.
+        /// The destination of all routes with these attributes; `nil` if there are several.
         var destination: IPPrefix?
     }
 
@@ -28,10 +30,10 @@ struct RouteAttributePool: Sendable {
     private var free: [UInt32] = []
     /// The numbers by ``Route/identityHash``.
     private var identities: [Int: Set<UInt32>] = [:]
-    /// The numbers that a notification affects.
+    /// The numbers that a notification can affect.
     private(set) var index = RouteAttributeIndex()
 
-    /// The attributes of a number.
+    /// The attributes with a number.
     subscript(_ number: UInt32) -> Route {
         guard let route = slots[Int(number)].route else {
             preconditionFailure("attributes \(number) are gone")
@@ -39,27 +41,27 @@ struct RouteAttributePool: Sendable {
         return route
     }
 
-    /// The match of a packet, where only the type and the single nexthop matter.
+    /// The match for a packet, if it consists only of the type and a single nexthop.
     func plainMatch(_ number: UInt32) -> RouteMatch? {
         slots[Int(number)].plainMatch
     }
 
-    /// Whether IPv6 spreads packets over a route with these attributes and others like it.
+    /// Whether IPv6 distributes packets over a route with these attributes and similar ones.
     func balances(_ number: UInt32) -> Bool { slots[Int(number)].balances }
 
-    /// The ``Route/orderKey`` of attributes.
+    /// The ``Route/orderKey`` of routes with these attributes.
     func orderKey(_ number: UInt32) -> UInt64 { slots[Int(number)].orderKey }
 
     /// The source prefix of routes with these attributes.
     func source(_ number: UInt32) -> IPPrefix? { slots[Int(number)].route?.source }
 
-    /// The destination of all routes with these attributes; `nil` for several.
+    /// The destination of all routes with these attributes; `nil` if there are several.
     func destination(_ number: UInt32) -> IPPrefix? { slots[Int(number)].destination }
 
-    /// Whether attributes are used more than once.
+    /// Whether several routes use the attributes.
     func isShared(_ number: UInt32) -> Bool { slots[Int(number)].uses > 1 }
 
-    /// The attributes that the same route can have in another state.
+    /// The attributes that the same route can have, in any state.
     func candidates(like route: Route) -> RouteCandidates {
         RouteCandidates(identities[route.identityHash] ?? [])
     }
@@ -69,7 +71,7 @@ struct RouteAttributePool: Sendable {
         slots.indices.filter { slots[$0].route != nil }.map(UInt32.init)
     }
 
-    /// Counts one more route with these attributes.
+    /// Counts one more route with these attributes, and returns their number.
     mutating func retain(_ route: Route) -> UInt32 {
         let attributes = RouteAttributes(route)
         if let number = numbers[attributes] {
@@ -88,7 +90,9 @@ struct RouteAttributePool: Sendable {
         return number
     }
 
-    /// Counts one route less; attributes without a route are removed.
+    /// Counts one route less.
+    ///
+    /// Attributes without a route are removed.
     mutating func release(_ number: UInt32) {
         slots[Int(number)].uses -= 1
         guard slots[Int(number)].uses == 0 else { return }
@@ -100,8 +104,8 @@ struct RouteAttributePool: Sendable {
     /// Changes attributes in place, for all routes that use them.
     ///
     /// - Parameters:
-    ///   - affected: The numbers to look at, all of them in use.
-    ///   - change: Changes what it is given, or not.
+    ///   - affected: The numbers to visit. All of them must be in use.
+    ///   - change: Changes the attributes, or leaves them unchanged.
     mutating func update(_ affected: Set<UInt32>, _ change: (inout Route) -> Void) {
         for number in affected.sorted() {
             let before = self[number]
@@ -112,13 +116,13 @@ struct RouteAttributePool: Sendable {
             slots[Int(number)].route = route
             index.insert(number, route)
             identities[route.identityHash, default: []].insert(number)
-            // Where another number has the same attributes already, both live on.
+            // If another number already has the same attributes, both numbers stay in use.
             let attributes = RouteAttributes(route)
             if numbers[attributes] == nil { numbers[attributes] = number }
         }
     }
 
-    /// Removes a number from the lists of the attributes that it stood for.
+    /// Removes a number from the index of the attributes that it had.
     private mutating func forget(_ number: UInt32, _ route: Route) {
         let attributes = RouteAttributes(route)
         if numbers[attributes] == number { numbers[attributes] = nil }
@@ -127,9 +131,9 @@ struct RouteAttributePool: Sendable {
     }
 }
 
-/// A route without its destination and lifetime: what a million routes of one table have in common.
+/// A route without its destination and lifetime: the part that many routes of a table share.
 struct RouteAttributes: Hashable, Sendable {
-    /// A route of the same family to all addresses, without a lifetime.
+    /// The attributes as a route to all addresses of the same family, without a lifetime.
     let route: Route
 
     init(_ route: Route) {
@@ -141,9 +145,9 @@ struct RouteAttributes: Hashable, Sendable {
 }
 
 extension Route {
-    /// A hash of the attributes that set routes of a prefix apart, without their state.
+    /// A hash of the attributes that distinguish routes of a prefix, without their state.
     ///
-    /// Those of IPv4 can differ in more, such as the preferred source alone.
+    /// IPv4 routes can also differ in other attributes, such as only the preferred source.
     fileprivate var identityHash: Int {
         var hasher = Hasher()
         hasher.combine(destination.family)
@@ -163,10 +167,10 @@ extension Route {
         return hasher.finalize()
     }
 
-    /// The type with the only nexthop, where they are all that matters; `nil` where more does.
+    /// The type and the only nexthop, if nothing else affects a packet; `nil` otherwise.
     ///
-    /// That is a unicast, broadcast, anycast or multicast route for any type of service, with one nexthop that is
-    /// alive, no nexthop object behind it, and a source that is not the loopback's.
+    /// This is a unicast, broadcast, anycast or multicast route for any type of service. It has one nexthop, which is
+    /// not dead, no nexthop object, and no loopback source.
     fileprivate var plainMatch: RouteMatch? {
         guard (1...5).contains(type.rawValue), type != .local, tos == 0, nexthopID == 0, source == nil,
             scope.rawValue < RouteScope.host.rawValue, preferredSource?.isLoopback != true,
@@ -176,15 +180,15 @@ extension Route {
     }
 }
 
-/// Finds the attributes that a notification affects, without a search of all.
+/// An index of the attributes that a notification can affect.
 struct RouteAttributeIndex: Sendable {
-    /// What attributes can have in common.
+    /// A property that attributes can share.
     enum Trait: Hashable {
         /// A nexthop through an interface.
         case through(UInt32, IPAddress.Family)
-        /// One that is dead or without a carrier.
+        /// A nexthop through an interface that is dead or without a carrier.
         case marked(UInt32, IPAddress.Family)
-        /// One that is dead.
+        /// A nexthop through an interface that is dead.
         case dead(UInt32, IPAddress.Family)
         /// A preferred source.
         case preferring(IPAddress)
@@ -225,9 +229,9 @@ struct RouteAttributeIndex: Sendable {
     }
 }
 
-/// Attributes that can be those of a route, and the search for them among the routes of a prefix.
+/// The attributes that a route can have, and a search for them among the routes of a prefix.
 ///
-/// A prefix can have as many routes as there are interfaces: a look at the attributes of each takes too long.
+/// A prefix can have as many routes as there are interfaces. Comparing the attributes of each would take too long.
 enum RouteCandidates {
     case one(UInt32)
     case several(Set<UInt32>)
@@ -239,25 +243,25 @@ enum RouteCandidates {
             if numbers.count == 1, let only = numbers.first { .one(only) } else { .several(numbers) }
     }
 
-    /// Whether there are no others than these.
+    /// Whether this number is the only candidate.
     func isOnly(_ number: UInt32) -> Bool {
         if case .one(number) = self { true } else { false }
     }
 
-    /// The index of the first entry whose attributes satisfy a condition.
+    /// The index of the first entry with a candidate that satisfies a condition.
     func first(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
         if case .several(let numbers) = self, numbers.count <= Self.fewCount {
-            // Usually none of them does, and the entries need not be searched.
+            // Usually no candidate satisfies the condition, so the entries need not be searched.
             let matching = numbers.filter(isMatch)
             return matching.isEmpty ? nil : entries.firstIndex { matching.contains($0.attributes) }
         }
         return entries.firstIndex { contains($0.attributes) && isMatch($0.attributes) }
     }
 
-    /// As many attributes as can be looked at for each route.
+    /// The most candidates that are compared for each route.
     private static let fewCount = 256
 
-    /// The index of the last entry whose attributes satisfy a condition.
+    /// The index of the last entry with a candidate that satisfies a condition.
     func last(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
         isNone ? nil : entries.lastIndex { contains($0.attributes) && isMatch($0.attributes) }
     }

@@ -6,21 +6,22 @@ package import RoutingModel
 struct RouteEntry: Hashable, Sendable {
     /// The number of its attributes.
     var attributes: UInt32
-    /// When it ends, in ticks of the snapshot's clock; `.max` for never, `.min` when it had ended already in the dump.
+    /// When the route expires, in ticks of the snapshot's clock; `.max` for never, `.min` if it had already expired
+    /// in the dump.
     var expiry: Int64 = .max
 
-    /// The time at which a route ends, from the time of its message.
+    /// The time at which a route expires, computed from the time of its message.
     static func expiry(_ expires: Int32?, _ clock: Int64) -> Int64 {
         guard let expires else { return .max }
         return expires < 0 ? .min : clock + Int64(expires)
     }
 
-    /// What is left of the lifetime at a time; negative when over, `nil` for ever.
+    /// The remaining lifetime at a time; negative if it is over, `nil` without a lifetime.
     func expires(_ clock: Int64) -> Int32? {
         switch expiry {
         case .max: nil
         case .min: .min
-        // A lifetime that ends right now is over: 0 would say that there is none.
+        // A lifetime that ends right now is over: 0 would mean that there is no lifetime.
         default: expiry == clock ? -1 : Int32(clamping: max(expiry - clock, Int64(Int32.min) + 1))
         }
     }
@@ -28,13 +29,13 @@ struct RouteEntry: Hashable, Sendable {
 
 /// The routes of a prefix in one table, in the kernel's order.
 enum RouteChain: Sendable {
-    // The first case, whose reference is stored as it is. In that of another case the runtime sets a bit, and the leak
-    // checker does not recognise it.
+    // The first case, whose reference is stored unchanged. In references of other cases the runtime sets a bit, and
+    // the leak checker does not recognise them.
     case many([RouteEntry])
-    /// One route without a lifetime, as nearly every prefix has.
+    /// A single route without a lifetime. Nearly every prefix has only such a route.
     case one(attributes: UInt32)
 
-    /// Chains routes; `nil` for none.
+    /// Creates a chain of routes; `nil` if there are none.
     init?(_ entries: [RouteEntry]) {
         guard let first = entries.first else { return nil }
         self =
@@ -50,19 +51,23 @@ enum RouteChain: Sendable {
     }
 }
 
-/// The routing tables of both families: in each, a prefix leads to its routes.
+/// The routing tables of both families.
+///
+/// Each maps prefixes to routes.
 struct RouteTables: Sendable {
-    /// The tables, each at an index that it keeps.
+    /// The tables.
+    ///
+    /// A table keeps its index.
     private(set) var tables: [PrefixTable<RouteChain>] = []
     /// The indices by the family and the number, the number in the upper bits.
     private var indices: [UInt64: Int] = [:]
-    /// How many routes there are.
+    /// The number of routes.
     private(set) var count = 0
 
     /// The numbers of the tables.
     var numbers: [UInt32] { Set(indices.keys.map { UInt32($0 >> 8) }).sorted() }
 
-    /// The index of a table; `nil` for one that never had a route.
+    /// The index of a table; `nil` for a table that never had a route.
     func index(ofTable number: UInt32, _ family: IPAddress.Family) -> Int? {
         indices[Self.key(number, family)]
     }
@@ -71,7 +76,7 @@ struct RouteTables: Sendable {
         UInt64(number) << 8 | UInt64(family.rawValue)
     }
 
-    /// A table; `nil` for one that never had a route.
+    /// A table; `nil` for a table that never had a route.
     subscript(_ number: UInt32, _ family: IPAddress.Family) -> PrefixTable<RouteChain>? {
         index(ofTable: number, family).map { tables[$0] }
     }
@@ -86,7 +91,7 @@ struct RouteTables: Sendable {
         self[table, prefix.family]?.value(at: prefix)?.entries ?? []
     }
 
-    /// Takes the routes of a prefix out of a table, to be changed and set again.
+    /// Removes and returns the routes of a prefix, so that they can be changed and set again.
     mutating func take(_ prefix: IPPrefix, table: UInt32) -> [RouteEntry] {
         guard let index = index(ofTable: table, prefix.family) else { return [] }
         let entries = tables[index].remove(prefix)?.entries ?? []
@@ -94,7 +99,9 @@ struct RouteTables: Sendable {
         return entries
     }
 
-    /// Gives a prefix its first route, one without a lifetime; `false` when it has one already.
+    /// Gives a prefix its first route, which has no lifetime.
+    ///
+    /// Returns `false` if the prefix already has a route.
     mutating func addFirst(attributes: UInt32, _ prefix: IPPrefix, table: UInt32) -> Bool {
         guard let index = index(ofTable: table, prefix.family) else { return false }
         if let old = tables[index].insert(.one(attributes: attributes), at: prefix) {
@@ -105,14 +112,16 @@ struct RouteTables: Sendable {
         return true
     }
 
-    /// Gives a prefix these routes; none removes it.
+    /// Sets the routes of a prefix.
+    ///
+    /// Without routes, the prefix is removed.
     mutating func set(_ entries: [RouteEntry], _ prefix: IPPrefix, table: UInt32) {
         replace(prefix, in: make(table, prefix.family), with: entries)
     }
 
-    /// Makes a table, unless it is there.
+    /// Creates a table, unless it exists.
     ///
-    /// - Returns: Its index.
+    /// - Returns: The index of the table.
     @discardableResult
     mutating func make(_ table: UInt32, _ family: IPAddress.Family) -> Int {
         if let index = index(ofTable: table, family) { return index }
@@ -131,7 +140,7 @@ struct RouteTables: Sendable {
         count += entries.count - (old?.entries.count ?? 0)
     }
 
-    /// Removes the routes of a prefix with these attributes and returns the attributes of each.
+    /// Removes the routes of a prefix with these attributes, and returns the attributes of each.
     mutating func remove(_ doomed: Set<UInt32>, _ prefix: IPPrefix, table: UInt32) -> [UInt32] {
         let entries = entries(prefix, table: table)
         let rest = entries.filter { !doomed.contains($0.attributes) }
@@ -139,7 +148,7 @@ struct RouteTables: Sendable {
         return entries.map(\.attributes).filter(doomed.contains)
     }
 
-    /// Removes the routes with these attributes and returns the attributes of each.
+    /// Removes the routes with these attributes, and returns the attributes of each.
     mutating func remove(_ doomed: Set<UInt32>) -> [UInt32] {
         var removed: [UInt32] = []
         for index in tables.indices {
@@ -156,7 +165,7 @@ struct RouteTables: Sendable {
     }
 }
 
-/// A prefix of a table: the place of routes that are ordered among themselves.
+/// A prefix of a table, whose routes have an order among themselves.
 package struct PrefixInTable: Hashable {
     /// The prefix.
     package let prefix: IPPrefix
@@ -165,7 +174,7 @@ package struct PrefixInTable: Hashable {
 }
 
 extension PrefixInTable {
-    /// The place of a route.
+    /// The prefix and table of a route.
     package init(_ route: Route) {
         self.init(prefix: route.destination, table: route.table)
     }
