@@ -3,7 +3,7 @@
 internal import Glibc
 internal import SystemSupport
 
-/// What `netflags record` wrote: the routing state of a host, and how it changed.
+/// A recording of `netflags record`: the routing state of a host, and its changes.
 ///
 /// ```swift
 /// let recording = Recording(path: "/var/lib/netflags")      // a file or a directory
@@ -15,52 +15,54 @@ internal import SystemSupport
 /// let before = try recording.source(at: replay.end)          // ask about the network of any instant
 /// ```
 ///
-/// A recording is read as a stream: memory depends on the size of the network, not on the length of the recording.
-/// Each function reads it from its start, or from the file of a directory where its part begins. A pipe can be read
-/// once.
+/// A recording is read as a stream: the memory depends on the size of the network, not on the length of the
+/// recording. Each function reads it from its start, or from the file of a directory in which the needed part begins.
+/// A pipe can be read only once.
 ///
-/// A file that is damaged, or ends inside a message, is read up to there. A file without a whole dump before its damage
-/// cannot be read; in a directory it is passed over. What is not recorded is not guessed: such spans have a ``Mark``,
-/// and queries that the recording does not decide fail with `ReachabilityError.Code.undecided`.
+/// A damaged file, or one that ends inside a message, is read up to that point. A file without a complete dump before
+/// its damage cannot be read; in a directory it is skipped. Nothing is guessed: a span that is not recorded has a
+/// ``Mark``, and queries that the recording does not decide fail with `ReachabilityError.Code.undecided`.
 public struct Recording: Hashable, Sendable {
-    /// The path, or the name in errors.
+    /// The path; for a descriptor, the name in errors.
     let path: String
-    /// The open descriptor to read from; `nil` to open the path.
+    /// The open descriptor to read; `nil` to open the path.
     let descriptor: Int32?
 
-    /// A file or a directory of `netflags record`.
+    /// Creates a recording from a file or a directory of `netflags record`.
     ///
-    /// A file can also be one of `rtmon` or `ip monitor file`.
+    /// It can also be a file of `rtmon` or `ip monitor file`.
     ///
-    /// - Parameter path: The file or directory; nothing is opened yet.
+    /// - Parameter path: The file or directory. It is opened later.
     public init(path: String) {
         self.init(fileName: String(fileName: Array(path.utf8)))
     }
 
-    /// As ``init(path:)``, of a name that can have bytes that are not UTF-8.
+    /// Creates a recording like ``init(path:)``, for a name with bytes that are not UTF-8.
     ///
-    /// - Parameter path: The text of the name.
+    /// - Parameter path: The name as text.
     package init(fileName path: String) {
         (self.path, descriptor) = (path, nil)
     }
 
-    /// A recording that comes from an open descriptor, such as a pipe, and can be read once.
+    /// Creates a recording from an open descriptor, such as a pipe.
+    ///
+    /// It can be read only once.
     ///
     /// - Parameters:
-    ///   - descriptor: The descriptor, which stays the caller's and open.
+    ///   - descriptor: The descriptor. The caller owns it and keeps it open.
     ///   - name: The name of the recording in errors.
     public init(descriptor: Int32, name: String) {
         (path, self.descriptor) = (name, descriptor)
     }
 
-    /// The recording on standard input, which can be read once.
+    /// The recording on standard input, which can be read only once.
     public static let standardInput = Recording(descriptor: STDIN_FILENO, name: "stdin")
 }
 
 // MARK: - Time
 
 extension Recording {
-    /// A point in time of a recording: that of the recorded host's clock.
+    /// A point in time of a recording, on the recorded host's clock.
     ///
     /// With Foundation, `Date(timeIntervalSince1970: Double(time.microsecondsSince1970) / 1e6)` is the same instant.
     public struct Time: InstantProtocol, Sendable {
@@ -72,12 +74,12 @@ extension Recording {
             self.microsecondsSince1970 = microsecondsSince1970
         }
 
-        /// The time of a stamp: rtmon stores a `struct timeval` with 32 bits a field.
+        /// Creates a time from a time stamp: rtmon stores a `struct timeval` with 32 bits per field.
         package init(seconds: UInt32, microseconds: UInt32) {
             microsecondsSince1970 = Int64(seconds) * 1_000_000 + Int64(microseconds)
         }
 
-        /// The time, limited to those that a stamp can hold: from 1970 to the year 2106.
+        /// Creates a time, limited to those of a time stamp: from 1970 to the year 2106.
         package init(limiting microseconds: Int64) {
             microsecondsSince1970 = min(max(microseconds, 0), Int64(UInt32.max) * 1_000_000 + 999_999)
         }
@@ -87,15 +89,15 @@ extension Recording {
             left.microsecondsSince1970 < right.microsecondsSince1970
         }
 
-        /// The time until a later one, at most what fits into 64 bits of microseconds.
+        /// The duration until a later time, at most 64 bits of microseconds.
         public func duration(to later: Time) -> Duration {
             .microseconds(later.microsecondsSince1970.subtractingClamped(microsecondsSince1970))
         }
 
-        /// The time some time later, at most the last one that there is.
+        /// The time after a duration, at most the last representable time.
         public func advanced(by duration: Duration) -> Time {
             let microseconds = duration / .microseconds(1)
-            // 2^63 is the first number that is too large.
+            // 2^63 is the smallest number that is too large.
             let step: Int64 =
                 microseconds >= 0x1p63 ? .max : microseconds <= -0x1p63 ? .min : Int64(microseconds)
             return Time(microsecondsSince1970: microsecondsSince1970.addingClamped(step))
@@ -118,13 +120,13 @@ extension Recording.Time: CustomStringConvertible {
 }
 
 extension FixedWidthInteger {
-    /// The sum, or the number nearest to it: a file can hold any number.
+    /// The sum, limited to the range of the type: a file can contain any number.
     func addingClamped(_ other: Self) -> Self {
         let (sum, overflows) = addingReportingOverflow(other)
         return overflows ? (other < 0 ? .min : .max) : sum
     }
 
-    /// The difference, or the number nearest to it.
+    /// The difference, limited to the range of the type.
     func subtractingClamped(_ other: Self) -> Self {
         let (difference, overflows) = subtractingReportingOverflow(other)
         return overflows ? (other < 0 ? .max : .min) : difference
@@ -132,7 +134,7 @@ extension FixedWidthInteger {
 }
 
 extension BinaryInteger {
-    /// The number with zeros in front, so that it has at least so many digits.
+    /// The number, padded with zeros to a number of digits.
     func padded(_ width: Int, radix: Int = 10) -> String {
         let digits = String(self, radix: radix)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
@@ -143,32 +145,34 @@ extension BinaryInteger {
 
 /// The clocks of a host at one instant.
 package struct ClockReading: Hashable, Sendable {
-    /// The start of the host that the first clock counts from: the number in /proc/sys/kernel/random/boot_id; where
-    /// that is not known, a number of the recorder's own.
+    /// The boot of the host that the first clock counts from: the number in /proc/sys/kernel/random/boot_id; if that
+    /// is not known, a number of the recorder's own.
     package var boot: UInt128
-    /// Whether ``boot`` is a start of the host: two that differ are two starts.
+    /// Whether ``boot`` identifies a boot of the host, so that two different numbers are two boots.
     package var isBootKnown = true
-    /// CLOCK_BOOTTIME, which nothing sets: microseconds since the start of the host, asleep or not.
+    /// CLOCK_BOOTTIME, which cannot be set: microseconds since the boot of the host, including sleep.
     package var sinceBoot: Int64
     /// CLOCK_REALTIME, which can be set: microseconds since 1970 in UTC.
     package var sinceEpoch: Int64
 
-    /// The time of the wall clock.
+    /// The time on the wall clock.
     package var time: Recording.Time { Recording.Time(limiting: sinceEpoch) }
 
-    /// The difference of the clocks, which changes only when the wall clock is set.
+    /// The difference of the two clocks, which changes only when the wall clock is set.
     var offset: Int64 { sinceEpoch - sinceBoot }
 }
 
 extension Recording {
-    /// A start of the recorded host.
+    /// A boot of the recorded host.
     package struct Boot: Hashable, Sendable, CustomStringConvertible {
         /// The number in /proc/sys/kernel/random/boot_id.
         package let identifier: UInt128
-        /// Its place on the time axis, which is another one after the host's clock was set.
+        /// The time of the boot on the time axis.
+        ///
+        /// It changes when the host's clock is set.
         package let start: Time
 
-        /// The identifier in 32 hexadecimal digits, as the journal has it.
+        /// The identifier in 32 hexadecimal digits, as in the journal.
         package var description: String {
             identifier.padded(32, radix: 16)
         }
@@ -178,12 +182,12 @@ extension Recording {
 // MARK: - This host
 
 extension ClockReading {
-    /// The longest time between readings of both clocks that counts as one instant.
+    /// The longest time between two clock readings that count as one instant.
     private static let instant: Int64 = 100
-    /// How often the clocks are read again where a reading was interrupted for longer.
+    /// How often the clocks are read again if a reading was interrupted for longer.
     private static let attempts = 10
 
-    /// The clocks of this host now.
+    /// The present clocks of this host.
     package static var now: ClockReading {
         var reading = ClockReading(
             boot: currentBoot ?? ownNumber, isBootKnown: currentBoot != nil, sinceBoot: 0, sinceEpoch: 0)
@@ -202,20 +206,20 @@ extension ClockReading {
     }
 }
 
-// MARK: - The start of this host
+// MARK: - The boot of this host
 
 extension ClockReading {
-    /// The present start of this host; `nil` where it is not known.
+    /// The present boot of this host; `nil` if it is not known.
     private static let currentBoot = boot(
         file: "/proc/sys/kernel/random/boot_id",
         variable: getenv("NETFLAGS_BOOT_ID").map { String(cString: $0) })
 
-    /// What stands for the start of this host where that is not known: one number for each process.
+    /// The number in place of an unknown boot: one random number for each process.
     private static let ownNumber = UInt128.random(in: .min ... .max)
 
-    /// The start of the host that a file names, or else a variable of the environment.
+    /// The boot in a file, or else in an environment variable.
     ///
-    /// A unit of systemd with `ProcSubset=pid` has no such file, and its service manager knows the number.
+    /// A systemd unit with `ProcSubset=pid` has no such file, but its service manager knows the number.
     static func boot(file: String, variable: String?) -> UInt128? {
         FileBytes.text(of: file, upTo: 36).flatMap(boot) ?? variable.flatMap(boot)
     }

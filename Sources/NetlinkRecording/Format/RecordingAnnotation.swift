@@ -6,8 +6,8 @@ package import RoutingModel
 
 /// A statement of the recorder between the kernel's messages.
 ///
-/// It is the payload of an NLMSG_NOOP, which `ip monitor file` and all other readers skip. The payload, in host byte
-/// order:
+/// An annotation is the payload of an NLMSG_NOOP, which `ip monitor file` and all other readers skip. The payload, in
+/// host byte order:
 ///
 ///     0  8 bytes  "netflags"
 ///     8  u16      version of the annotation's layout: 1
@@ -19,18 +19,18 @@ package import RoutingModel
 package enum RecordingAnnotation: Hashable, Sendable {
     /// The origin of the recording: operating system, release, machine. Kind 1, text.
     case origin(String)
-    /// A dump of all tables begins. It replaces everything before. Kind 2, empty.
+    /// A dump of all tables begins. It replaces all earlier state. Kind 2, empty.
     case dumpBegins
     /// The dump and its annotations end. Kind 3, empty.
     case dumpEnds
-    /// The indexes of interfaces that nl80211 lists as Wi-Fi. Kind 4, u32 each.
+    /// The indices of the interfaces that nl80211 lists as Wi-Fi. Kind 4, u32 each.
     case wirelessInterfaces([UInt32])
-    /// The indexes of interfaces that sysfs describes as cellular modems. Kind 5, u32 each.
+    /// The indices of the interfaces that sysfs reports as cellular modems. Kind 5, u32 each.
     case cellularInterfaces([UInt32])
-    /// Tables that changed in each attempt to dump them: entries can be missing or doubled. Outside of a dump, their
-    /// changes are left out until the next one. Kind 6.
+    /// Tables that changed during each attempt to dump them, so that entries can be missing or duplicate. Outside of
+    /// a dump, changes of these tables are omitted until the next dump. Kind 6.
     case changingTables([Table])
-    /// Tables that the kernel lacks or refused. Kind 7.
+    /// Tables that the kernel does not have or refused to dump. Kind 7.
     case missingTables([Table])
     /// The recorder could not receive notifications during the dump. Kind 8, empty.
     case unwatched
@@ -40,24 +40,24 @@ package enum RecordingAnnotation: Hashable, Sendable {
     case end
     /// The machine slept for this many milliseconds; a new dump follows. Kind 11, u64.
     case suspended(milliseconds: UInt64)
-    /// The recorder could not write for a time, with this errno; a new dump follows. Kind 12, i32.
+    /// The recorder could not write for a while, with this errno; a new dump follows. Kind 12, i32.
     case unwritten(number: Int32)
-    /// The file continues the one before it, and nothing is missing in between. Kind 13, empty.
+    /// The file continues the previous file, and nothing is missing in between. Kind 13, empty.
     case continued
-    /// The clocks of the host: the stamps that follow in the file have the offset of this wall clock. Kind 14: u64 and
-    /// u64 of the boot identifier, i64 CLOCK_BOOTTIME and i64 CLOCK_REALTIME in microseconds. Kind 15 is the same with
-    /// a number of the recorder's own, where it does not know the boot identifier.
+    /// The clocks of the host: the following time stamps in the file have the offset of this wall clock. Kind 14: u64
+    /// and u64 of the boot identifier, i64 CLOCK_BOOTTIME and i64 CLOCK_REALTIME in microseconds. Kind 15 is the same
+    /// with a number of the recorder's own, if it does not know the boot identifier.
     case clock(ClockReading)
-    /// The number of the recorder's file before this one in a directory, 0 for none. Kind 16, u64.
+    /// The number of the recorder's previous file in a directory, 0 for none. Kind 16, u64.
     case follows(UInt64)
-    /// The owner of a netlink port in the changes up to the next dump; `nil` if that is unknown again. Kind 17:
-    /// u32 port, u8 certainty (0 for none), u8 1 if the list is cut, u16 number of processes, and for each i32 process,
-    /// u8 and u8 lengths of its name and its unit, and both texts.
+    /// The owner of a netlink port in the changes up to the next dump; `nil` if the owner is unknown again. Kind 17:
+    /// u32 port, u8 certainty (0 for none), u8 1 if the list is incomplete, u16 number of processes, and for each
+    /// process i32 number, u8 and u8 lengths of its name and its unit, and both texts.
     case requester(port: UInt32, Recording.Event.Requester?)
 
-    /// The recorder could not look for notifications for this many milliseconds; a new dump follows. Kind 18, u64.
+    /// The recorder could not read notifications for this many milliseconds; a new dump follows. Kind 18, u64.
     case stalled(milliseconds: UInt64)
-    /// Settings of all interfaces for IPv4 that no message of the kernel holds. Kind 19: for each u32 its number
+    /// IPv4 settings of all interfaces that no kernel message contains. Kind 19: for each setting u32 its number
     /// (IPV4_DEVCONF_...) and i32 its value.
     case settingsOfAll([Setting])
 
@@ -69,12 +69,13 @@ package enum RecordingAnnotation: Hashable, Sendable {
         package var value: Int32
     }
 
-    /// One table of one family: in the body u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero,
-    /// i32 errno.
+    /// One table of one family.
+    ///
+    /// In the body: u16 number of the request (RTM_GETLINK ...), u8 family, u8 zero, i32 errno.
     package struct Table: Hashable, Sendable {
         /// The table.
         package var table: DumpRequest.Table
-        /// The family; `nil` for a table without.
+        /// The family; `nil` for a table without a family.
         package var family: IPAddress.Family?
         /// The errno of the kernel's refusal, 0 for none.
         package var number: Int32
@@ -101,7 +102,7 @@ extension RecordingAnnotation {
 // MARK: - Settings
 
 extension RoutingSettings {
-    /// The settings that kind 19 can hold, by their numbers.
+    /// The settings that kind 19 can contain, by number.
     private static var numbered: [(number: UInt32, path: WritableKeyPath<RoutingSettings, Bool?>)] {
         [
             (6, \.arrival.sendsRedirects), (23, \.arrival.takesOwnSources), (24, \.arrival.looksBackByMark),
@@ -109,14 +110,16 @@ extension RoutingSettings {
         ]
     }
 
-    /// The known ones of them.
+    /// The settings with a known value.
     var annotated: [RecordingAnnotation.Setting] {
         Self.numbered.compactMap { number, path in
             self[keyPath: path].map { RecordingAnnotation.Setting(number: number, value: $0 ? 1 : 0) }
         }
     }
 
-    /// Takes over what an annotation says; settings that this version does not know are skipped.
+    /// Applies the settings of an annotation.
+    ///
+    /// Settings that this version does not support are skipped.
     mutating func take(_ settings: [RecordingAnnotation.Setting]) {
         for (number, path) in Self.numbered {
             if let setting = settings.last(where: { $0.number == number }) {
@@ -133,7 +136,7 @@ extension RecordingAnnotation {
     static let version: UInt16 = 1
     private static let bodyOffset = 12
 
-    /// Reads the payload of an NLMSG_NOOP; `nil` for one of another program, a later version or an unknown kind.
+    /// Reads the payload of an NLMSG_NOOP; `nil` for another program's payload, a later version or an unknown kind.
     package init?(payload: UnsafeRawBufferPointer) {
         guard payload.count >= Self.bodyOffset, payload.prefix(8).elementsEqual(Self.magic),
             payload.loadUnaligned(fromByteOffset: 8, as: UInt16.self) == Self.version
@@ -240,7 +243,8 @@ extension Recording.Event.Requester {
         return [number, isCut ? 1 : 0] + UInt16(processes.count).hostBytes + processes.flatMap(\.bytes)
     }
 
-    /// Reads a body behind its port; `nil` for an unknown certainty, or one whose processes are missing or cut.
+    /// Reads the body after the port; `nil` for an unknown certainty, and for a missing or truncated list of
+    /// processes.
     fileprivate init?(_ body: UnsafeRawBufferPointer) {
         let number = Int(body[4])
         guard Self.certainties.indices.contains(number - 1) else { return nil }
@@ -268,7 +272,7 @@ extension Recording.Event.Requester.Process {
         return identifier.hostBytes + [UInt8(name.count), UInt8(unit.count)] + name + unit
     }
 
-    /// Reads a process, and leaves what follows it; `nil` for one that is cut.
+    /// Reads a process and removes it from the bytes; `nil` if it is truncated.
     fileprivate init?(_ rest: inout Slice<UnsafeRawBufferPointer>) {
         guard rest.count >= 6 else { return nil }
         let identifier = UnsafeRawBufferPointer(rebasing: rest.prefix(4)).loadUnaligned(as: Int32.self)
@@ -290,7 +294,7 @@ extension ClockReading {
             + sinceEpoch.hostBytes
     }
 
-    /// Reads 32 bytes; `nil` for times of more than two centuries, because their sums could overflow.
+    /// Reads 32 bytes; `nil` for times of more than two centuries, whose sums could overflow.
     fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
         self.init(
             boot: UInt128(bytes.loadUnaligned(as: UInt64.self)) << 64

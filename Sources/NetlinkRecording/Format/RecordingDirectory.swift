@@ -2,10 +2,10 @@
 
 internal import Glibc
 
-/// The files of a recording that is kept in a directory: `netflags-0000000001.rtnl` and on.
+/// The files of a recording in a directory: `netflags-0000000001.rtnl` and so on.
 ///
-/// Each file begins with a dump. The number of a file is that of the one before it plus one, or more where others took
-/// the names in between.
+/// Each file begins with a dump. The number of a file is one higher than that of the previous file, or more if other
+/// files had the names in between.
 package enum RecordingDirectory {
     private static let prefix = "netflags-"
     private static let suffix = ".rtnl"
@@ -16,20 +16,20 @@ package enum RecordingDirectory {
         prefix + number.padded(digits) + suffix
     }
 
-    /// The numbers of files: those of ten digits.
+    /// The valid numbers of files, which have ten digits.
     static let numbers: ClosedRange<UInt64> = 0...9_999_999_999
 
-    /// The number in the name of a file; `nil` for a name that ``name(_:)`` does not return, or with more digits.
+    /// The number in a file name; `nil` for a name that ``name(_:)`` does not return, or with more digits.
     package static func number(_ name: String) -> UInt64? {
         guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
         let number = UInt64(name.dropFirst(prefix.count).dropLast(suffix.count))
         return number.flatMap { numbers.contains($0) && Self.name($0) == name ? $0 : nil }
     }
 
-    /// The numbers of the files in an open directory, in ascending order; `nil` if it cannot be read, for which errno
-    /// has the reason.
+    /// The numbers of the files in an open directory, in ascending order; `nil` if it cannot be read, with the reason
+    /// in errno.
     static func numbers(in descriptor: Int32) -> [UInt64]? {
-        // A descriptor of its own: reading moves the position of the shared one.
+        // Uses a descriptor of its own, because reading moves the position of a shared one.
         let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard own >= 0 else { return nil }
         guard let folder = fdopendir(own) else {
@@ -47,10 +47,11 @@ package enum RecordingDirectory {
         return numbers.sorted()
     }
 
-    /// Opens a file for reading; `nil` if there is no regular file of that number, or it cannot be opened: errno has
-    /// the reason then, and is 0 for one that is not regular.
+    /// Opens a file for reading; `nil` if there is no regular file of that number, or if it cannot be opened.
     ///
-    /// It neither follows a symbolic link nor waits for a named pipe.
+    /// The reason is in errno, which is 0 for a file that is not regular.
+    ///
+    /// It does not follow a symbolic link, and does not wait for a named pipe.
     static func open(_ number: UInt64, in descriptor: Int32) -> Int32? {
         let file = openat(descriptor, name(number), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -68,19 +69,19 @@ package enum RecordingDirectory {
 
 /// The files of a directory as they were when it was opened, for any number of readings.
 ///
-/// A recorder can write into the last file meanwhile, and delete the oldest ones: the files are held open, and each is
-/// read up to the length that it had. Where there are many, those beyond the first are opened when they are read.
+/// A recorder can meanwhile write to the last file and delete the oldest ones. Therefore the files are kept open, and
+/// each is read up to its length at that time. If there are many files, the later ones are opened when they are read.
 final class RecordedDirectory {
-    /// A file that is open, and the bytes that it had.
+    /// An open file, and its length when it was opened.
     struct File {
         let descriptor: Int32
         /// Whether the reader closes it.
         let isOwned: Bool
-        /// `nil` for a file that was opened late.
+        /// `nil` for a file that was opened later.
         var length: Int?
     }
 
-    /// How many files are held open: a recorder has about nine.
+    /// The most files that are kept open: a recorder has about nine.
     private static let limit = 32
 
     /// The numbers of the files, in ascending order.
@@ -88,9 +89,9 @@ final class RecordedDirectory {
     private let descriptor: Int32
     private var held: [UInt64: File] = [:]
 
-    /// Takes an open directory, and closes it at the end.
+    /// Creates a reader that owns an open directory and closes it at the end.
     ///
-    /// - Returns: `nil` if it cannot be read, for which errno has the reason.
+    /// - Returns: `nil` if the directory cannot be read, with the reason in errno.
     init?(descriptor: Int32) {
         self.descriptor = descriptor
         guard let numbers = RecordingDirectory.numbers(in: descriptor) else {
@@ -102,7 +103,7 @@ final class RecordedDirectory {
         self.numbers = numbers
         for number in numbers.prefix(Self.limit) {
             guard let file = RecordingDirectory.open(number, in: descriptor) else {
-                // The process needs the rest of its descriptors.
+                // The process may need its remaining descriptors.
                 if errno == EMFILE { release() }
                 if errno == EMFILE { break }
                 continue
@@ -125,7 +126,7 @@ final class RecordedDirectory {
         errno = number
     }
 
-    /// Opens a file at its start; `nil` as ``RecordingDirectory/open(_:in:)`` returns it.
+    /// Opens a file at its start; `nil` if ``RecordingDirectory/open(_:in:)`` cannot open it.
     func open(_ number: UInt64) -> File? {
         if let file = held[number] {
             lseek(file.descriptor, 0, SEEK_SET)
@@ -134,17 +135,17 @@ final class RecordedDirectory {
         return RecordingDirectory.open(number, in: descriptor).map { File(descriptor: $0, isOwned: true) }
     }
 
-    /// What a recorder says of the last file.
+    /// The state of the last file's writer.
     var writer: WriterLock.State {
         WriterLock.state(closing: numbers.last.flatMap { RecordingDirectory.open($0, in: descriptor) })
     }
 
-    /// Whether the last file was written to so lately that its writer can be in the middle of a dump.
+    /// Whether the last file was written so recently that its writer can be in the middle of a dump.
     var isFresh: Bool {
         guard let last = numbers.last else { return false }
         var (status, now) = (stat(), timespec())
         guard fstatat(descriptor, RecordingDirectory.name(last), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-            // It was deleted: others have come.
+            // The file was deleted, so newer files exist.
             return errno == ENOENT
         }
         clock_gettime(CLOCK_REALTIME, &now)

@@ -10,37 +10,38 @@ package struct RecordingError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The file is empty.
         case empty
-        /// The directory has no file of a recorder.
+        /// The directory contains no file of a recorder.
         case noFiles
         /// A file of a directory is missing between others.
         case missing
         /// The file ends inside a message.
         case cut(missing: Int)
-        /// A header has an impossible length.
+        /// The length in a header is invalid.
         case length(UInt32)
         /// The messages have the other byte order.
         case foreignByteOrder
-        /// A time stamp is too short, or has a million microseconds or more.
+        /// A time stamp is too short, or contains a million microseconds or more.
         case timeStamp
         /// A message is malformed.
         case malformed(type: UInt16)
-        /// The file cannot be opened or read: errno.
+        /// The file cannot be opened or read; the errno.
         case unreadable(Int32)
-        /// The file cannot be created: errno.
+        /// The file cannot be created; the errno.
         case uncreatable(Int32)
-        /// The file cannot be written: errno. `isCut` if its last message is partial.
+        /// The file cannot be written; the errno. `isCut` if its last message is incomplete.
         case unwritable(Int32, isCut: Bool)
-        /// Another recorder writes into the directory.
+        /// Another recorder writes to the directory.
         case inUse
-        /// The limit of a directory is too small for the dumps and changes of this host: it needs this many bytes.
+        /// The size limit of a directory is too small for the dumps and changes of this host, which need this many
+        /// bytes.
         case dumpTooLarge(bytes: UInt64)
     }
 
-    /// The file's name as given by the caller; empty when there is none.
+    /// The name of the file as the caller gave it; empty if there is none.
     package var path: String
     /// The position of the faulty message or header, in bytes.
     ///
-    /// For a failed write, the number of bytes of whole messages in the file.
+    /// For a failed write, the number of bytes of complete messages in the file.
     package var offset: UInt64
     /// The cause.
     package var reason: Reason
@@ -57,7 +58,7 @@ extension RecordingError: CustomStringConvertible {
     /// The file, the position and the cause, in one line.
     package var description: String { "\(place): \(reason)" + (isForeign ? Self.known : "") }
 
-    /// Whether nothing of the file could be read: it can be another one.
+    /// Whether nothing in the file could be read, so that it may not be a recording.
     private var isForeign: Bool {
         switch reason {
         case .length, .cut: offset == 0
@@ -67,7 +68,7 @@ extension RecordingError: CustomStringConvertible {
 
     private static let known = ": give a recording of netflags record or rtmon"
 
-    /// The file, and the position if the cause is there.
+    /// The file, and the position if the cause is at one.
     fileprivate var place: String {
         let name = path.isEmpty ? "recording" : path
         switch reason {
@@ -79,7 +80,7 @@ extension RecordingError: CustomStringConvertible {
 }
 
 extension RecordingError.Reason: CustomStringConvertible {
-    /// The cause in words, with a remedy if there is one.
+    /// The cause in words, with advice if there is any.
     package var description: String {
         let system = number == 0 ? "" : SystemCallError.message(number)
         return [system, remark].filter { !$0.isEmpty }.joined(separator: ": ")
@@ -93,7 +94,7 @@ extension RecordingError.Reason: CustomStringConvertible {
         }
     }
 
-    /// What the errno does not say.
+    /// The text that follows the words of the errno.
     fileprivate var remark: String {
         switch self {
         case .empty: "the file is empty"
@@ -119,11 +120,11 @@ extension RecordingError.Reason: CustomStringConvertible {
 }
 
 extension ReachabilityError {
-    /// Describes a recording that cannot be read, or not be written.
+    /// Creates the error of a recording that cannot be read or written.
     package init(_ error: RecordingError) {
         switch error.reason {
         case .uncreatable, .unwritable:
-            // The error adds the words of the errno.
+            // The error itself adds the words of the errno.
             self.init(
                 operation: "write the recording \(error.place)", number: error.reason.number,
                 message: error.reason.remark)
@@ -142,7 +143,7 @@ extension ReachabilityError {
     }
 }
 
-/// Calls a closure, whose error becomes an error of the API.
+/// Calls a closure, and converts its error to an error of the API.
 func attempt<Result: ~Copyable>(
     _ body: () throws(RecordingError) -> Result
 ) throws(ReachabilityError) -> Result {

@@ -5,36 +5,37 @@ internal import RoutingModel
 package import SystemSupport
 
 extension Recording.Event {
-    /// Who asked for a change, as far as the notification shows it.
+    /// Who requested a change, as far as the notification shows it.
     public enum Origin: Hashable, Sendable {
-        /// A program asked for it over netlink, from the socket with this port; the requester is `nil` if the recorder
-        /// did not see who that was.
+        /// A program requested it over netlink, through the socket with this port. The requester is `nil` if the
+        /// recorder did not see the program.
         case request(port: NetlinkPort, by: Requester?)
-        /// No program: the lifetime of the address or the route ended.
+        /// No program requested it: the lifetime of the address or the route ended.
         case lifetimeEnd
-        /// No program asked for this removal over netlink, and the interface with this name is down or gone: the kernel
-        /// removes its addresses and routes then.
+        /// No program requested this removal over netlink, and the interface with this name is down or removed. The
+        /// kernel then removes the interface's addresses and routes.
         case interfaceDown(String)
-        /// No program asked for this removal over netlink, and the interface with this name has an MTU below 1280, the
-        /// smallest of IPv6: the kernel removes the IPv6 addresses and routes of the interface then.
+        /// No program requested this removal over netlink, and the interface with this name has an MTU below 1280,
+        /// the minimum of IPv6. The kernel then removes the interface's IPv6 addresses and routes.
         case smallMTU(String)
-        /// No program: the router that announced the IPv6 route withdrew it, or its lifetime ended.
+        /// No program requested it: the router that announced the IPv6 route withdrew the route, or its lifetime
+        /// ended.
         ///
-        /// The notification is the same for both.
+        /// The notification is the same in both cases.
         case advertisementEnd
         /// Unknown: the notification has no port.
         ///
-        /// The kernel made the change by itself, or a program asked for it in another way, such as ioctl(2). Changes of
-        /// interfaces and IPv6 addresses never have one, also where a program asks for them over netlink.
+        /// The kernel made the change by itself, or a program requested it in another way, such as ioctl(2). Changes
+        /// of interfaces and IPv6 addresses never have a port, even if a program requests them over netlink.
         case unknown
     }
 
-    /// The port of a netlink socket: who a message of the kernel answers, or whose request led to it.
+    /// The port of a netlink socket: the receiver of a kernel message, or the socket whose request caused it.
     ///
-    /// By default the kernel gives the first netlink socket of a process its process identifier. It is a number of the
-    /// process's own PID namespace, so that a process of a container can have the number of another one of the host.
-    /// The socket can have been passed on: that of systemd-networkd has the port of the process that bound it for the
-    /// service. So a port is a trace, and no proof of who it was.
+    /// By default, the kernel gives the first netlink socket of a process the process identifier as its port. The
+    /// identifier belongs to the process's own PID namespace, so a process in a container can have the number of
+    /// another process of the host. A socket can also be passed on: the socket of systemd-networkd has the port of
+    /// the process that bound it for the service. So a port is a hint, not proof, of the requester.
     ///
     /// The kernel's counterpart is `nlmsg_pid`.
     public struct NetlinkPort: Hashable, Sendable, Codable, CustomStringConvertible {
@@ -46,10 +47,12 @@ extension Recording.Event {
             self.number = number
         }
 
-        /// The process that the number stands for, as it counts itself; `nil` for a number above 2147483647, which says
-        /// nothing: the kernel chooses one where the process's own is taken, by itself or by another one.
+        /// The process that the number identifies, in the process's own PID namespace.
         ///
-        /// libnl puts the process identifier in the lower 22 bits.
+        /// `nil` for a number above 2147483647, which identifies no process: the kernel chooses such a number if the
+        /// process's number is already in use as a port.
+        ///
+        /// libnl stores the process identifier in the lower 22 bits.
         public var processIdentifier: Int32? {
             guard number > 0, number <= Int32.max else { return nil }
             let process = number & Self.processMask
@@ -69,12 +72,12 @@ extension Recording.Event {
 }
 
 extension Recording.Event.Origin {
-    /// The port of the request; `nil` where there is none.
+    /// The port of the request; `nil` for other origins.
     public var port: Recording.Event.NetlinkPort? {
         if case .request(let port, _) = self { port } else { nil }
     }
 
-    /// Who had the port; `nil` where there is none, or the recorder did not see who it was.
+    /// The owner of the port; `nil` for other origins, or if the recorder did not see the owner.
     public var requester: Recording.Event.Requester? {
         if case .request(_, let requester) = self { requester } else { nil }
     }
@@ -93,7 +96,7 @@ extension Recording.Event.Origin {
 }
 
 extension Recording.Event.Origin: CustomStringConvertible {
-    /// What follows the sentence of an event, such as `on request (port 1262)`; empty if it is unknown.
+    /// The text after the sentence of an event, such as `on request (port 1262)`; empty if the origin is unknown.
     public var description: String {
         switch self {
         case .request(let port, let requester):
@@ -108,12 +111,12 @@ extension Recording.Event.Origin: CustomStringConvertible {
 }
 
 extension Recording.Event.Origin {
-    /// Reads the origin of a change.
+    /// Finds the origin of a change.
     ///
     /// - Parameters:
     ///   - message: The notification.
-    ///   - change: What it says.
-    ///   - before: The network before it.
+    ///   - change: The change in the notification.
+    ///   - before: The network before the change.
     ///   - requester: The owner of the message's port.
     init(
         of message: NetlinkMessage,
@@ -142,7 +145,7 @@ extension Recording.Event.Origin {
         }
     }
 
-    /// The origin of a removal without a port from an interface; `nil` or 0 for none.
+    /// The origin of a removal without a port from an interface; `nil` or 0 for no interface.
     private init(
         removalFrom interface: UInt32?,
         _ family: IPAddress.Family,
@@ -169,8 +172,8 @@ extension Recording.Event.Origin {
 extension NetworkSnapshot {
     /// Whether the lifetime of a route of this network is over.
     ///
-    /// The notification of its end has no lifetime any more. Router advertisements prolong a route without one, so its
-    /// end is unknown.
+    /// The notification of its removal contains no lifetime. If router advertisements can prolong the route without a
+    /// notification, its end is unknown.
     fileprivate func hasExpired(_ route: Route) -> Bool {
         guard let known = self.route(like: route), !known.mayBeProlonged else { return false }
         return known.expires.map { $0 < 0 } ?? false
@@ -180,21 +183,21 @@ extension NetworkSnapshot {
 // MARK: - Requesters
 
 extension Recording.Event {
-    /// Which processes a netlink port stood for, as far as the recorder could see when it met the port.
+    /// The processes that a netlink port belonged to, as far as the recorder could see when it first saw the port.
     ///
-    /// The recorder looks when a change with a port arrives, which is after the change, and again after a second at the
-    /// earliest. A program that ends at once can be gone by then, and its number be that of another one. What is seen
-    /// depends on the recorder's privileges, and ``certainty`` says how.
+    /// The recorder looks when a change with a port arrives, which is after the change, and looks again after one
+    /// second at the earliest. A short-lived program can have ended by then, and its number can belong to another
+    /// process. The result depends on the recorder's privileges, which ``certainty`` describes.
     public struct Requester: Hashable, Sendable, Codable {
-        /// How far the processes are known to have asked for the change.
+        /// How certain it is that the processes requested the change.
         public enum Certainty: String, Hashable, Sendable, Codable {
-            /// Of all processes of the host, this one had the socket with the port open.
+            /// Of all processes of the host, only this one had the socket with the port open.
             case holder
-            /// Of all processes of the host, these had the socket with the port open.
+            /// Of all processes of the host, only these had the socket with the port open.
             case holders
-            /// The sockets of all processes were not seen, without the privilege or the time for it: these had the
-            /// socket, or have the number of the port in their own PID namespace, and the recorder's network namespace.
-            /// Another process can have asked.
+            /// Not all processes' sockets could be examined, because a privilege or time was missing. These processes
+            /// had the socket, or have the number of the port in their own PID namespace and are in the recorder's
+            /// network namespace. Another process can be the requester.
             case candidates
             /// The socket was closed, and no process of the network namespace had the number of the port.
             case gone
@@ -202,13 +205,13 @@ extension Recording.Event {
 
         /// A process of the host.
         public struct Process: Hashable, Sendable, Codable {
-            /// Its number in the recorder's PID namespace.
+            /// The number of the process in the recorder's PID namespace.
             public let identifier: Int32
             /// The name of its main thread (`/proc/PID/comm`), such as `dhclient`; it can be empty.
             public let name: String
-            /// The unit of systemd that it belonged to, such as `dhclient.service`; `nil` for none.
+            /// The systemd unit of the process, such as `dhclient.service`; `nil` for none.
             ///
-            /// A unit of a user's manager or of a container stands behind what the host's manager has of it, as in
+            /// A unit of a user's manager or of a container follows the unit of the host's manager, as in
             /// `user@1000.service, sshd.service in it`.
             public let unit: String?
 
@@ -218,15 +221,17 @@ extension Recording.Event {
             }
         }
 
-        /// How far the processes are known to have asked.
+        /// How certain it is that the processes requested the change.
         public let certainty: Certainty
         /// The processes, at most 8.
         ///
-        /// Of ``Certainty/candidates`` those that had the socket come first, and then the process of the recorder's own
-        /// PID namespace whose number is the port. The manager of services, which binds sockets for them and has the
-        /// number 1, comes last.
+        /// The processes, at most 8.
+        ///
+        /// For ``Certainty/candidates``, processes that had the socket come first, followed by the process of the
+        /// recorder's own PID namespace whose number is the port. The service manager, which binds sockets for
+        /// services and has the number 1, comes last.
         public let processes: [Process]
-        /// Whether there can be further candidates, which ``processes`` does not have.
+        /// Whether there can be more candidates than ``processes`` contains.
         public let isCut: Bool
 
         /// Describes the owner of a port.
@@ -234,9 +239,9 @@ extension Recording.Event {
             (self.certainty, self.processes, self.isCut) = (certainty, processes, isCut)
         }
 
-        /// The most processes that are named.
+        /// The most processes in ``processes``.
         package static let limit = 8
-        /// The most ports that a recorder states between two dumps, and that a reader keeps.
+        /// The most ports that a recorder states between two dumps, and that a reader stores.
         static let portLimit = 1_024
     }
 }
@@ -253,7 +258,7 @@ extension Recording.Event.Requester.Process: CustomStringConvertible {
 }
 
 extension Recording.Event.Requester: CustomStringConvertible {
-    /// What follows a port, such as `then dhclient/812 (dhclient.service)`.
+    /// The text after a port, such as `then dhclient/812 (dhclient.service)`.
     public var description: String {
         let names = processes.map(\.description) + (isCut ? ["another process"] : [])
         return switch certainty {
@@ -267,6 +272,6 @@ extension Recording.Event.Requester: CustomStringConvertible {
         }
     }
 
-    /// Whether the manager of services opened the socket for one process.
+    /// Whether the service manager opened the socket for one process.
     private var isPassedOn: Bool { processes.count == 2 && processes[1].identifier == 1 }
 }

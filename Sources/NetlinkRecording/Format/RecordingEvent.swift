@@ -4,9 +4,9 @@ public import NetlinkReachability
 package import RoutingModel
 
 extension Recording {
-    /// A notification of the kernel that answers can depend on.
+    /// A kernel notification that answers can depend on.
     public struct Event: Hashable, Sendable, CustomStringConvertible {
-        /// What has changed.
+        /// The object that has changed.
         public enum Subject: Hashable, Sendable {
             /// An interface, by its name.
             case interface(String, InterfaceChange)
@@ -18,104 +18,103 @@ extension Recording {
             case rule(priority: UInt32)
             /// A nexthop object, by its number.
             case nexthop(id: UInt32)
-            /// Settings of an interface, or of all.
+            /// The settings of one interface or of all.
             case settings
         }
 
-        /// What has changed of an interface.
+        /// The kind of change of an interface.
         public enum InterfaceChange: Hashable, Sendable {
-            /// It is new.
+            /// The interface appeared.
             case appeared
-            /// It is gone.
+            /// The interface was removed.
             case removed
-            /// It was set up, or set down.
+            /// The interface was set up, or set down.
             case wentUp, wentDown
-            /// It has a carrier again, or lost it.
+            /// The interface gained a carrier, or lost its carrier.
             case carrierGained, carrierLost
-            /// Another property, such as the operational state or the name.
+            /// Another property changed, such as the operational state or the name.
             case changed
         }
 
-        /// When the recorder received it.
+        /// When the recorder received the notification.
         public let time: Time
-        /// What has changed.
+        /// The object that has changed.
         public let subject: Subject
-        /// Whether it is gone.
+        /// Whether the object was removed.
         public let isRemoval: Bool
-        /// Who asked for the change.
+        /// Who requested the change.
         public let origin: Origin
         /// The event in one sentence with its origin, such as `eth0 lost its carrier`, or `the default route via
         /// 192.0.2.1 on eth0 was removed on request (port 1262)`.
         public let description: String
         /// The kernel's message.
         package let change: NetworkChange
-        /// Whether the kernel sets an interface down because it is being removed, or moved.
+        /// Whether the kernel sets an interface down because it is being removed or moved.
         var isClosing = false
     }
 
-    /// A statement about the recording itself: the begin of a gap, or a clock that was set.
+    /// A statement about the recording itself: the beginning of a gap, or a clock that was set.
     ///
-    /// From the begin of a gap to the end of the next dump the network is not recorded. A gap of each kind begins at
-    /// the last message before it, or when the machine fell asleep, when the recorder looked last, or when it ended on
-    /// request.
+    /// From the beginning of a gap to the end of the next dump, the network is not recorded. A gap begins at the last
+    /// message before it. If one of these instants is known, it begins there instead: when the machine fell asleep,
+    /// when the recorder last read notifications, or when it ended on request.
     public struct Mark: Hashable, Sendable {
-        /// What is stated.
+        /// The kind of statement.
         public enum Kind: Hashable, Sendable {
             /// The kernel dropped notifications.
             case overrun
             /// The machine slept for this long.
             case suspended(Duration)
-            /// The recorder could not look for notifications for this long: it was stopped, held up by its disk, or had
+            /// The recorder could not read notifications for this long: it was stopped, blocked by its disk, or had
             /// no processor time.
             case stalled(Duration)
             /// The recorder could not write, with this errno, such as ENOSPC for a full disk.
             case unwritten(Int32)
-            /// The recorder ended without saying so: it was killed, or the machine lost its power.
+            /// The recorder ended without a final mark: it was killed, or the machine lost power.
             case interrupted
             /// The recorder ended on request.
             case ended
             /// A file ends inside a message.
             case cut(Damage)
-            /// A file is damaged, or missing between others of a directory.
+            /// A file is damaged, or is missing between other files of a directory.
             case damaged(Damage)
-            /// The host's clock was set ahead, or back where the duration is negative.
+            /// The host's clock was set forward, or back if the duration is negative.
             ///
-            /// It is not a gap. The times before it are corrected by the duration.
+            /// This is not a gap. The times before the mark are corrected by the duration.
             case clockSet(Duration)
-            /// The recorded times go back by this duration, and the recording does not say why: the host started with a
-            /// clock that is behind, or the recorder did not note that it was set.
+            /// The recorded times go back by this duration for an unknown reason: the host booted with a clock that
+            /// is behind, or the recorder did not notice that the clock was set.
             ///
-            /// It is not a gap. What follows stays in its order: its times are late by the duration.
+            /// This is not a gap. The entries after the mark stay in order: their times are late by the duration.
             case clockBehind(Duration)
         }
 
-        /// When the gap begins, or the clock was set.
+        /// When the gap begins, or when the clock was set.
         public let time: Time
-        /// What happened.
+        /// The kind of statement.
         public let kind: Kind
     }
 
-    /// Where a file of a recording is damaged, as a power cut or a copy that was cut leaves it; or a file that is
-    /// missing.
+    /// The damage of a file of a recording, for example after a power cut or an incomplete copy; or a missing file.
     ///
-    /// The file is read up to there. What follows is the next file of a directory. Of several files that are missing
-    /// in a row, the last one is named.
+    /// The file is read up to the damage. In a directory, the next file follows. Of several consecutive missing
+    /// files, the last one is named.
     public struct Damage: Hashable, Sendable, CustomStringConvertible {
         package let error: RecordingError
 
-        /// Whether the file is missing: nothing of it was read.
+        /// Whether the file is missing, so that nothing of it was read.
         package var isMissing: Bool { error.reason == .missing }
-        /// The file; empty for one without a name.
+        /// The path of the file; empty for a file without a name.
         public var path: String { error.path }
-        /// The position of the first message that cannot be read, in bytes.
+        /// The position of the first unreadable message, in bytes.
         public var offset: UInt64 { error.offset }
-        /// The file, the position and what is wrong there, in one line.
+        /// The file, the position and the cause, in one line.
         public var description: String { error.description }
     }
 }
 
 extension Recording.Mark.Kind {
-    /// The damage; `nil` for another kind.
+    /// The damage; `nil` for another kind of mark.
     public var damage: Recording.Damage? {
         switch self {
         case .cut(let damage), .damaged(let damage): damage
@@ -160,13 +159,13 @@ extension Recording.Mark: CustomStringConvertible {
 // MARK: - From messages
 
 extension Recording.Event {
-    /// Describes a message; `nil` for one of neighbours, and one that says nothing.
+    /// Describes a message; `nil` for a message about a neighbour, and for a message without a change.
     ///
     /// - Parameters:
     ///   - message: The message.
     ///   - before: The network before the message.
-    ///   - time: When it was received.
-    ///   - requester: The owner of the message's port; `nil` if that is unknown.
+    ///   - time: When the message was received.
+    ///   - requester: The owner of the message's port; `nil` if it is unknown.
     init?(
         _ message: NetlinkMessage,
         before: NetworkSnapshot,
@@ -189,8 +188,8 @@ extension Recording.Event {
 }
 
 extension Recording.Event {
-    /// Whether the kernel did this by itself as a part of another change, which is the event to name: what it does to
-    /// the routes of an address or of an interface, and to an interface before it removes or moves it.
+    /// Whether the kernel made this change as a part of another change, which is the event to report: its changes of
+    /// the routes of an address or interface, and of an interface that it is about to remove or move.
     func belongs(to other: Self) -> Bool {
         switch (change, other.change) {
         case (.link(let report), .removedLink(let index)): return isClosing && report.link.index == index
@@ -204,8 +203,8 @@ extension Recording.Event {
         }
     }
 
-    /// Whether the event that it belongs to can come after it: the removal of an interface that the kernel sets down,
-    /// and an IPv6 address, whose route the kernel adds before it.
+    /// Whether the main event can come later: the removal of an interface that the kernel sets down first, or an IPv6
+    /// address, whose route the kernel adds first.
     var comesFirst: Bool {
         if case .route(let route, _) = change, route.destination.family == .v6 { return isOfKernel(route) }
         return isClosing
@@ -223,8 +222,8 @@ extension Route {
 }
 
 extension InterfaceAddress {
-    /// Whether the kernel has a route to a prefix for the address: to itself, its network or its peer, or to the
-    /// broadcast addresses of that.
+    /// Whether the kernel has a route to a prefix for the address: to the address itself, its network, its peer, or
+    /// their broadcast addresses.
     fileprivate func makes(_ destination: IPPrefix) -> Bool {
         let network = IPPrefix(peer ?? address, length: Int(prefixLength))
         return destination.contains(address) && destination.isHost || network == destination
@@ -234,7 +233,7 @@ extension InterfaceAddress {
 }
 
 extension NetworkChange {
-    /// Whether something is gone.
+    /// Whether an object was removed.
     var isRemoval: Bool {
         switch self {
         case .removedLink, .removedAddress, .removedRoute, .removedRule, .removedNexthop, .removedNeighbour:
@@ -245,7 +244,7 @@ extension NetworkChange {
 }
 
 extension NetworkSnapshot {
-    /// What a change of this network concerns, and the change in one sentence; `nil` for one of neighbours.
+    /// The object of a change of this network, and the change in one sentence; `nil` for a change of a neighbour.
     fileprivate func describe(_ change: NetworkChange) -> (Recording.Event.Subject, String)? {
         let verb = change.isRemoval ? "removed" : "added"
         return switch change {

@@ -2,42 +2,47 @@
 
 internal import Glibc
 
-/// The locks that show readers whether a recorder is writing to a file, and whether the file has all that it received.
+/// The locks that show readers whether a recorder is writing to a file, and whether the file contains everything that
+/// the recorder received.
 ///
-/// They are two of fcntl(2) for the open file (F_OFD_SETLK), and end when the recorder ends them or is killed. A reader
-/// tests them and takes none, so that it never keeps a recorder from its file.
+/// They are two fcntl(2) locks of the open file (F_OFD_SETLK), and end when the recorder releases them or is killed.
+/// A reader tests the locks but never takes them, so it never blocks a recorder.
 enum WriterLock {
-    /// What a reader finds.
+    /// The state of the locks.
     struct State: Hashable, Sendable {
-        /// Whether a recorder writes to the file.
+        /// Whether a recorder is writing to the file.
         var isTaken = false
-        /// Whether the file has all notifications that the recorder had received: a dump delays them.
+        /// Whether the file contains all notifications that the recorder has received.
+        ///
+        /// During a dump, it does not.
         var isCurrent = false
     }
 
-    /// Marks a file that is open for writing, and that does not have all yet.
+    /// Marks a file as being written, and as not containing everything yet.
     ///
-    /// Where the file system has no locks, readers take the file for one that is complete.
+    /// If the file system has no locks, readers treat the file as complete.
     static func take(_ descriptor: Int32) {
         set(F_WRLCK, at: 0, of: descriptor)
     }
 
-    /// Says whether the file has all notifications.
+    /// Sets whether the file contains all notifications.
     static func setCurrent(_ isCurrent: Bool, _ descriptor: Int32) {
         set(isCurrent ? F_WRLCK : F_UNLCK, at: 1, of: descriptor)
     }
 
-    /// Ends the locks and closes the file, if there is one.
+    /// Releases the locks and closes the file, if there is one.
     ///
-    /// Closing alone is not enough: a child process that another thread has just started has the file open until it
-    /// executes its program.
+    /// Closing the file is not enough: a child process that another thread has just started has the file open until
+    /// it executes its program.
     static func end(closing descriptor: Int32) {
         guard descriptor >= 0 else { return }
         set(F_UNLCK, at: 0, length: 2, of: descriptor)
         close(descriptor)
     }
 
-    /// What a recorder says of a file, which is closed; nothing of one that could not be opened.
+    /// The state of a file's locks.
+    ///
+    /// Closes the file. Without a file, no lock is held.
     static func state(closing descriptor: Int32?) -> State {
         guard let descriptor, descriptor >= 0 else { return State() }
         defer { close(descriptor) }

@@ -1,46 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Places the entries of a recording on one time axis; its times never decrease.
+/// Places the entries of a recording on one time axis.
 ///
-/// The order is that of the entries. Between two entries of one start of the host lies the time that CLOCK_BOOTTIME
-/// measured. The last offset that a recorder stated for a start of the host counts for all of it: a clock that is set
-/// is the better one. A host that seems to have started before the last entry of its start before is placed right after
-/// that entry.
+/// The times never decrease.
 ///
-/// Recordings of other programs and of earlier recorders state no clock: their stamps count, as far as they do not run
-/// backwards. So do those of a recorder that does not know the start of the host, but for the clocks that are set while
+/// The entries keep their order. Between two entries of the same boot, the distance is that of CLOCK_BOOTTIME. The
+/// last offset that a recorder stated for a boot applies to the whole boot, because a clock is usually more accurate
+/// after it was set. A boot that seems to start before the last entry of the previous boot is placed right after that
+/// entry.
+///
+/// Recordings of other programs and of earlier recorders state no clock: their time stamps are used as long as they
+/// do not go back. The same applies to a recorder that does not know the boot, except for clocks that are set while
 /// it runs.
 package struct RecordedClock {
-    /// By how much stamps can go back without a word, in microseconds.
+    /// How far time stamps can go back without a mark, in microseconds.
     ///
-    /// Those of a dump and of the notifications during it are not in order. They count as the latest time before them.
+    /// The time stamps of a dump and of notifications during the dump are not in order. They are moved to the latest
+    /// earlier time.
     private static let tolerance: Int64 = 10_000_000
 
-    /// The last offset of each start of the host, of a recording that was read before; empty for a pipe.
+    /// The last offset of each boot, if the recording was read once before; empty for a pipe.
     private var offsets: [UInt128: Int64] = [:]
-    /// The clock of the stamps that are read; `nil` where none is stated.
+    /// The clock of the present time stamps; `nil` if none is stated.
     private var statement: ClockReading?
-    /// Whether the present file states a clock: that of the file before does not count in it.
-    private var isStated = false
-    /// What is added to the stamps, in microseconds; the bounds of ``ClockReading`` keep it below 2^57.
+    /// Whether the present file states a clock.
     ///
-    /// It is the correction of a clock that is set later, and how late a clock that is behind makes them.
+    /// The clock of the previous file does not apply to it.
+    private var isStated = false
+    /// The correction of the time stamps, in microseconds.
+    ///
+    /// The limits of ``ClockReading`` keep it below 2^57.
+    ///
+    /// It corrects a clock that is set later, and includes the delay because of a clock that is behind.
     private var shift: Int64 = 0
-    /// The last stamp as it stands in the file, and its place on the time axis.
+    /// The last time stamp in the file, and its time on the time axis.
     private var last: (stamp: Recording.Time, time: Recording.Time)?
 
-    /// The start of the host that the entries are from; `nil` where it is not known.
+    /// The boot of the entries; `nil` if it is not known.
     var boot: Recording.Boot? {
         guard let statement, statement.isBootKnown else { return nil }
         let start = Recording.Time(microsecondsSince1970: shift + statement.offset)
         return Recording.Boot(identifier: statement.boot, start: start)
     }
 
-    /// The place of the present instant of this host on the time axis, after the last entry; `nil` if the entries are
-    /// those of another host.
+    /// The time of a clock reading on the time axis, after the last entry; `nil` if the entries are from another
+    /// boot.
     func time(of now: ClockReading) -> Recording.Time? {
         guard let statement else { return nil }
-        // A host that does not know its start has the wall clock.
+        // Without a known boot, the wall clock is used.
         guard statement.isBootKnown, now.isBootKnown else {
             return Recording.Time(limiting: now.sinceEpoch + shift)
         }
@@ -50,8 +57,8 @@ package struct RecordedClock {
 
     /// Learns the offsets of a whole recording before it is read.
     ///
-    /// - Returns: Whether the offset of this start of the host is another one than before: without such a reading, the
-    ///   times are the same for a clock that has learned nothing.
+    /// - Returns: Whether the offset of this boot changed. If no offset of a boot ever changes, learning does not
+    ///   affect the times.
     mutating func learn(_ reading: ClockReading) -> Bool {
         let before = offsets.updateValue(reading.offset, forKey: reading.boot)
         return before.map { $0 != reading.offset } ?? false
@@ -62,7 +69,7 @@ package struct RecordedClock {
         isStated = false
     }
 
-    /// Takes an entry, and sets its time.
+    /// Sets the time of an entry.
     mutating func take(_ entry: inout RecordingEntry) {
         if let stamp = entry.time { (entry.time, entry.clockChange) = place(stamp) }
         if case .annotation(.clock(let reading)) = entry.content, let change = state(reading) {
@@ -75,10 +82,10 @@ package struct RecordedClock {
         let before = statement
         statement = reading
         guard let before, before.boot == reading.boot else {
-            // The offset is the instant at which the host started.
+            // The offset is the time of the boot.
             let start = offsets[reading.boot] ?? reading.offset
             shift = start - reading.offset
-            // The host did not start in between where it is not known that it did.
+            // If it is not known that the host booted in between, it is assumed not to have.
             guard let before, before.isBootKnown, reading.isBootKnown else { return nil }
             return last.flatMap { delay(from: start, to: $0.time) }
         }
@@ -88,7 +95,7 @@ package struct RecordedClock {
     }
 
     private mutating func place(_ stamp: Recording.Time) -> (Recording.Time, Recording.Mark.Kind?) {
-        // The entries after a stamp have its time, whatever was stated in between.
+        // Entries after a time stamp have its time, whatever is stated in between.
         if let last, last.stamp == stamp { return (last.time, nil) }
         if !isStated, statement != nil { (statement, shift) = (nil, 0) }
         var time = Recording.Time(limiting: stamp.microsecondsSince1970 + shift)
@@ -101,7 +108,7 @@ package struct RecordedClock {
         return (time, change)
     }
 
-    /// Places what follows later, where an instant is before the last entry by more than the tolerance.
+    /// Moves the following entries later if an instant is before the last entry by more than the tolerance.
     private mutating func delay(from instant: Int64, to last: Recording.Time) -> Recording.Mark.Kind? {
         let distance = last.microsecondsSince1970 - instant
         guard distance > Self.tolerance else { return nil }

@@ -3,9 +3,9 @@
 internal import NetlinkReachability
 package import RoutingModel
 
-/// Who asked for the newest change of each address, route, rule and nexthop object, as far as a recording shows it.
+/// Who requested the newest change of each address, route, rule and nexthop object, as far as a recording shows it.
 ///
-/// A gap clears it: an object can have changed unseen.
+/// A gap clears it, because an object can have changed unseen.
 package struct RecordedOrigins: Sendable {
     /// What a change is about, with the interface indexes of its time.
     private enum Subject: Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct RecordedOrigins: Sendable {
 
     init() {}
 
-    /// Who asked for the change that led to the present state of something.
+    /// Who requested the change that led to the present state of an object.
     ///
     /// - Parameters:
     ///   - change: The change.
@@ -37,12 +37,14 @@ package struct RecordedOrigins: Sendable {
         return found.origin
     }
 
-    /// Forgets all of them, at a gap.
+    /// Forgets all origins, at a gap.
     mutating func forget() {
         newest = [:]
     }
 
-    /// Takes the next entry of a recording before the replay does.
+    /// Records the origin of the next entry.
+    ///
+    /// Called before the replay applies the entry.
     mutating func take(_ entry: RecordingEntry, before replay: inout RecordingReplay) {
         guard replay.notification(entry) != nil, case .message(let message) = entry.content,
             let time = entry.time, let subject = message.change.flatMap(Self.subject)

@@ -8,36 +8,36 @@ package import RoutingModel
 /// A query that the recording does not decide throws a ``ReachabilityError`` with the code
 /// ``ReachabilityError/Code/undecided``. Lifetimes of routes count up to the last time stamp.
 ///
-/// Without annotations it cannot know which interfaces are Wi-Fi or cellular modems without a link kind, and whether
+/// Without annotations, it cannot know which interfaces are Wi-Fi or cellular modems without a link kind, and whether
 /// the last dump of an rtmon file was complete.
 package struct RecordedRouting: Sendable {
     /// The network, as far as the recording describes it.
     package private(set) var routing: SnapshotRouting
     private let coverage: RecordingCoverage
-    /// Why no query can be answered; `nil` where the tables decide.
+    /// Why no query can be answered; `nil` if the tables decide.
     private let blocker: String?
-    /// Where the recording could not be read.
+    /// The damage: where the recording could not be read.
     package let damage: [Recording.Damage]
     /// The time of the last entry that has one; `nil` if none has.
     package private(set) var time: Recording.Time?
-    /// The end of the recording, if the instant that was asked for is after it; `nil` otherwise.
+    /// The end of the recording, if the requested instant is later; `nil` otherwise.
     package private(set) var endBeforeInstant: Recording.Time?
-    /// The begin of the recording, if the instant that was asked for is before it; `nil` otherwise.
+    /// The beginning of the recording, if the requested instant is earlier; `nil` otherwise.
     package private(set) var beginAfterInstant: Recording.Time?
-    /// Who asked for the newest changes; `nil` where that was not asked for.
+    /// Who requested the newest changes; `nil` if that was not requested.
     package private(set) var origins: RecordedOrigins?
 
-    /// A network that is known whole.
+    /// Creates a source from a completely known network.
     package init(_ routing: SnapshotRouting) {
         self.init(routing, coverage: .complete, blocker: nil, damage: [])
     }
 
-    /// Wraps the network.
+    /// Creates a source from the network of a recording.
     ///
     /// - Parameters:
     ///   - routing: The network, as far as the recording describes it.
-    ///   - coverage: What it describes.
-    ///   - blocker: Why no query can be answered; `nil` where the tables decide.
+    ///   - coverage: The tables that the recording describes.
+    ///   - blocker: Why no query can be answered; `nil` if the tables decide.
     ///   - damage: Where the recording could not be read.
     init(
         _ routing: SnapshotRouting,
@@ -48,7 +48,7 @@ package struct RecordedRouting: Sendable {
         (self.routing, self.coverage, self.blocker, self.damage) = (routing, coverage, blocker, damage)
     }
 
-    /// The same recording with another network, such as its own without a change.
+    /// A copy with another network, such as the recorded network without a change.
     package func showing(_ routing: SnapshotRouting) -> RecordedRouting {
         var copy = self
         copy.routing = routing
@@ -90,14 +90,14 @@ extension RecordedRouting: RoutingSource {
 extension RecordedRouting {
     /// Reads a recording up to a time, or up to its end.
     ///
-    /// Memory use depends on the size of the network, not of the recording. Damage after the first dump is a gap.
+    /// The memory depends on the size of the network, not of the recording. Damage after the first dump is a gap.
     ///
     /// - Parameters:
     ///   - stream: The recording.
-    ///   - time: The instant whose network it is; `nil` for the end of the recording.
-    ///   - askingUser: The user of a ``RouteQuery`` without one. As in the kernel the default is the real user of
-    ///     this process; on the recorded host that number can be another user's.
-    ///   - notesOrigins: Whether to note who asked for the changes.
+    ///   - time: The instant of the network; `nil` for the end of the recording.
+    ///   - askingUser: The user of a ``RouteQuery`` that names none. As in the kernel, the default is the real user
+    ///     of this process. On the recorded host, that number can belong to another user.
+    ///   - notesOrigins: Whether to record who requested the changes.
     /// - Throws: The first damage of a recording without a complete dump.
     package init(
         _ stream: consuming RecordingStream,
@@ -107,7 +107,7 @@ extension RecordedRouting {
     ) throws(RecordingError) {
         var replay = RecordingReplay()
         var origins = notesOrigins ? RecordedOrigins() : nil
-        // Whether the time is reached; `nil` at the end.
+        // Whether the time has been reached; `nil` at the end.
         var isReached: Bool? = false
         var begin: Recording.Time?
         while isReached == false {
@@ -128,7 +128,7 @@ extension RecordedRouting {
         }
         if isReached == nil {
             try replay.checkBegin()
-            // After a dump that was announced and is missing, the previous network is not known.
+            // After the announcement of a dump that is missing, the previous network is no longer known.
             replay.beginDump()
         }
         let end = isReached == nil ? [replay.time, stream.writtenUntil].compactMap(\.self).max() : nil
@@ -139,12 +139,12 @@ extension RecordedRouting {
         self.origins = origins
     }
 
-    /// Takes the network after the entries so far.
+    /// Creates a source from the network after the entries so far.
     ///
     /// - Parameters:
     ///   - replay: The entries so far.
-    ///   - isAtEnd: Whether the recording ends here: the network before its last gap is that of its end.
-    ///   - askingUser: The user of a ``RouteQuery`` without one.
+    ///   - isAtEnd: Whether the recording ends here, so that the network before the last gap is its final state.
+    ///   - askingUser: The user of a ``RouteQuery`` that names none.
     package init(_ replay: consuming RecordingReplay, isAtEnd: Bool = true, askingUser: UInt32? = getuid()) {
         replay.finish()
         replay.snapshot.askingUser = askingUser

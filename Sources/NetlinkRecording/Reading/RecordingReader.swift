@@ -6,9 +6,9 @@ internal import SystemSupport
 
 /// Reads a recording: an rtmon stream.
 ///
-/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``. Memory use does not depend on the length
-/// of the file, and a pipe is read as data arrives. The reader checks the header of each message; parsing the message
-/// checks its attributes: see ``NetlinkMessage/content``.
+/// It reads the files of `rtmon`, `ip monitor file` and ``RecordingWriter``. The memory does not depend on the length
+/// of the file, and a pipe is read as data arrives. The reader checks only the header of each message. The attributes
+/// are checked when the message is parsed: see ``NetlinkMessage/content``.
 ///
 /// It skips NLMSG_DONE and foreign NLMSG_NOOPs.
 ///
@@ -34,14 +34,16 @@ package struct RecordingReader: ~Copyable {
     /// - Parameters:
     ///   - descriptor: The descriptor.
     ///   - path: The name to use in errors.
-    ///   - isOwned: Whether to close it at the end; otherwise it stays the caller's.
-    ///   - length: How many bytes are read at most; `nil` for all.
+    ///   - isOwned: Whether to close the descriptor at the end. Otherwise the caller owns it.
+    ///   - length: The most bytes to read; `nil` for all.
     package init(descriptor: Int32, path: String, isOwned: Bool = false, length: Int? = nil) {
         window = RecordingWindow(
             .descriptor(descriptor, isOwned: isOwned, length: length ?? .max), path: path)
     }
 
-    /// Stands for a file that cannot be opened: each call of ``next(_:)`` throws the error.
+    /// Creates a reader for a file that cannot be opened.
+    ///
+    /// Each call of ``next(_:)`` throws the error.
     init(error: RecordingError) {
         window = RecordingWindow(.bytes([]), path: error.path)
         self.error = error
@@ -61,14 +63,15 @@ package struct RecordingReader: ~Copyable {
     ///
     /// The entry is valid during the call.
     ///
-    /// - Returns: The result of `body`; `nil` at the end of the file. After an error each further call throws it again.
+    /// - Returns: The result of `body`; `nil` at the end of the file. After an error, every further call throws the
+    ///   same error.
     package mutating func next<Result>(
         _ body: (inout RecordingEntry) -> Result
     ) throws(RecordingError) -> Result? {
         if let error { throw error }
         do {
             while let header = try frame() {
-                // The last message of a file may lack its padding.
+                // The padding of the last message of a file may be missing.
                 defer { window.advance(RecordingFormat.padded(Int(header.length))) }
                 if var entry = try entry(header) { return body(&entry) }
             }
@@ -81,7 +84,7 @@ package struct RecordingReader: ~Copyable {
 
     // MARK: - Frames
 
-    /// Reads the next header, with the whole message in the window; `nil` at the end of the file.
+    /// Reads the next header, with the complete message in the window; `nil` at the end of the file.
     private mutating func frame() throws(RecordingError) -> RecordingHeader? {
         let headerLength = RecordingFormat.headerLength
         let available = try window.fill(headerLength)
@@ -132,7 +135,9 @@ package struct RecordingReader: ~Copyable {
 
 // MARK: - Entries
 
-/// One entry of a recording, valid during the call that passes it.
+/// One entry of a recording.
+///
+/// It is valid during the call that passes it.
 package struct RecordingEntry {
     /// The contents of an entry.
     package enum Content {
@@ -140,8 +145,8 @@ package struct RecordingEntry {
         case message(NetlinkMessage)
         /// An annotation of the recorder.
         case annotation(RecordingAnnotation)
-        /// The end of a file of a ``RecordingStream``, where more files follow, or the file is damaged from here on, or
-        /// missing.
+        /// The end of a file of a ``RecordingStream``, if more files follow, or if the rest of the file is damaged or
+        /// the file is missing.
         case fileEnd(RecordingError?)
     }
 
@@ -150,16 +155,16 @@ package struct RecordingEntry {
 
     /// The position of the entry in the file, in bytes.
     package let offset: UInt64
-    /// The last time stamp before the entry; `nil` before the first.
+    /// The last time stamp before the entry; `nil` before the first time stamp.
     package var time: Recording.Time?
-    /// What happened to the host's clock, if it is not what the time stamps show.
+    /// The change of the host's clock, if the time stamps do not show it.
     package internal(set) var clockChange: Recording.Mark.Kind?
     /// The message or annotation.
     package let content: Content
 }
 
 extension NetlinkMessage {
-    /// Whether the message is a part of a dump and not a notification (NLM_F_MULTI).
+    /// Whether the message is part of a dump and not a notification (NLM_F_MULTI).
     package var isDumped: Bool {
         flags & RecordingFormat.isPart != 0
     }
@@ -202,13 +207,14 @@ struct RecordingWindow: ~Copyable {
 
     /// The bytes in the window.
     ///
-    /// After ``fill(_:)`` they start at an address divisible by 4. They are valid until the next mutating call.
+    /// After ``fill(_:)``, they start at an address divisible by 4. They are valid until the next mutating call.
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: storage[start..<end])
     }
 
-    /// Reads until the window holds `count` bytes (at most ``capacity``) or the file ends; returns the number of bytes
-    /// in the window.
+    /// Reads until the window contains `count` bytes (at most ``capacity``) or the file ends.
+    ///
+    /// Returns the number of bytes in the window.
     mutating func fill(_ count: Int) throws(RecordingError) -> Int {
         if start % 4 != 0 || start + count > storage.count { compact() }
         while end - start < count, !isAtEnd {
@@ -219,7 +225,7 @@ struct RecordingWindow: ~Copyable {
         return end - start
     }
 
-    /// Moves the window forward by bytes that it holds.
+    /// Moves the window forward by a number of bytes in it.
     mutating func advance(_ count: Int) {
         let step = min(count, end - start)
         start += step

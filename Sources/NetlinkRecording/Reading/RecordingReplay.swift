@@ -3,34 +3,37 @@
 internal import NetlinkReachability
 package import RoutingModel
 
-/// Applies the entries of a recording one after the other, and holds the network after the last one.
+/// Applies the entries of a recording one after the other, and has the network after the last one.
 package struct RecordingReplay: Sendable {
-    /// What the entries since the last dump began have described.
+    /// The network according to the entries since the last dump began.
     struct State: Sendable {
         fileprivate(set) var routing = SnapshotRouting(NetworkSnapshot())
         /// The tables that the recording describes.
         fileprivate(set) var coverage = RecordingCoverage()
     }
 
-    /// What is known of the network; during a marked dump, what was known before it.
+    /// Whether the network is known.
+    ///
+    /// During a marked dump, whether it was known before the dump.
     private enum Knowledge: Sendable {
-        /// No dump is complete; the number of open parts: of dumps without annotations.
+        /// No dump was complete. `openParts` counts the messages of dumps without annotations.
         case unknown(openParts: Int)
-        /// The network is known; the number of open parts, of later dumps.
+        /// The network is known. `openParts` counts the messages of later dumps without annotations.
         case known(openParts: Int)
         /// The network is not known until the next dump ends.
         case gap(Recording.Mark.Kind, hasBegun: Bool)
     }
 
-    /// Where the last entry is among files and marked dumps.
+    /// The position of the last entry relative to files and marked dumps.
     private enum Place: Sendable {
         /// In a file, outside of a marked dump.
         case file
-        /// At the end of a file, and the next one has not said that it continues it.
+        /// At the end of a file, and the next file has not stated yet that it continues this one.
         case fileEnd
-        /// At the announcement of a dump: the network is that of before until the next entry, which has its time.
+        /// At the announcement of a dump. The previous network applies until the next entry, which has the time of
+        /// the dump.
         case announcement
-        /// In a marked dump; the state to restore if it turns out to be incomplete.
+        /// In a marked dump. `earlier` is the state to restore if the dump turns out to be incomplete.
         case dump(earlier: State)
     }
 
@@ -46,10 +49,10 @@ package struct RecordingReplay: Sendable {
     /// The owners of ports since the last dump.
     private var requesters: [UInt32: Recording.Event.Requester] = [:]
 
-    /// Starts with an empty network.
+    /// Creates a replay with an empty network.
     package init() {}
 
-    /// The network after the entries taken so far.
+    /// The network after the entries so far.
     package var snapshot: NetworkSnapshot {
         _read { yield state.routing.snapshot }
         _modify { yield &state.routing.snapshot }
@@ -60,7 +63,7 @@ package struct RecordingReplay: Sendable {
         if case .known = knowledge { !isInsideMarkedDump } else { false }
     }
 
-    /// Whether a dump was complete at any time.
+    /// Whether any dump was complete.
     package var hasBegun: Bool {
         switch knowledge {
         case .unknown: false
@@ -78,19 +81,19 @@ package struct RecordingReplay: Sendable {
         if case .gap = knowledge { !isInsideMarkedDump } else { false }
     }
 
-    /// What an entry means, besides the change of the network.
+    /// The effect of an entry, besides the change of the network.
     package enum Effect: Sendable {
-        /// A part of a dump, or nothing.
+        /// No effect: a part of a dump, or another entry.
         case none
-        /// A marked dump is complete; it ends a gap if there was one.
+        /// A marked dump is complete. If there was a gap, it ends.
         case dumpEnded(isResumed: Bool)
         /// A gap begins.
         case gap(Recording.Mark.Kind)
     }
 
-    /// The gap that begins before an entry is applied, and when; `nil` for an entry that does not begin one.
+    /// The gap that begins before an entry is applied, and its start; `nil` for an entry that begins no gap.
     ///
-    /// A malformed message is found when it is applied.
+    /// A malformed message is found only when it is applied.
     package func gap(before entry: RecordingEntry) -> (gap: Recording.Mark.Kind, start: Recording.Time?)? {
         guard let gap = statedGap(entry) else { return nil }
         return (gap, gap.start(after: time, statedAt: entry.time))
@@ -105,12 +108,14 @@ package struct RecordingReplay: Sendable {
         }
     }
 
-    /// Whether the recording ends between two files without a word of its recorder.
+    /// Whether the recording ends between two files without a final mark.
     package var isInterrupted: Bool {
         if case .fileEnd = place { !isInGap } else { false }
     }
 
-    /// Checks that a dump was complete, if the recording is damaged: otherwise nothing of it can be used.
+    /// Checks that a dump was complete if the recording is damaged.
+    ///
+    /// Otherwise the recording cannot be used.
     ///
     /// - Throws: The first damage.
     package func checkBegin() throws(RecordingError) {
@@ -138,7 +143,9 @@ package struct RecordingReplay: Sendable {
         return gap.map(Effect.gap) ?? .none
     }
 
-    /// Begins a gap that follows the entries so far: nothing counts until the next dump.
+    /// Begins a gap after the entries so far.
+    ///
+    /// Further entries have no effect until the next dump.
     package mutating func begin(_ gap: Recording.Mark.Kind) {
         abandonDump()
         if isKnown { endUnmarkedDump() }
@@ -146,8 +153,8 @@ package struct RecordingReplay: Sendable {
         if let damage = gap.damage { self.damage.append(damage) }
     }
 
-    /// The notification that the next entry is; `nil` for a part of a dump, an annotation, and a message that no route
-    /// can depend on.
+    /// The notification in the next entry; `nil` for a part of a dump, an annotation, and a message that no route can
+    /// depend on.
     package func notification(_ entry: RecordingEntry) -> KernelNotification? {
         guard case .message(let message) = entry.content, !message.isDumped, !isInGap else { return nil }
         switch place {
@@ -156,10 +163,10 @@ package struct RecordingReplay: Sendable {
         }
     }
 
-    /// Describes the next entry as an event, before it is applied; `nil` for one of neighbours, and one that says
-    /// nothing.
+    /// Describes the next entry as an event, before it is applied; `nil` for a message about a neighbour, and for a
+    /// message without a change.
     mutating func event(_ message: NetlinkMessage, at time: Recording.Time) -> Recording.Event? {
-        // Which lifetimes are over by now.
+        // Lifetimes that are over by now.
         moveClock(to: time)
         return Recording.Event(message, before: snapshot, at: time, by: requesters[message.port])
     }
@@ -178,7 +185,7 @@ package struct RecordingReplay: Sendable {
         (snapshot.clock, snapshot.kernel) = (clock, kernel)
     }
 
-    /// Whether a dump without annotations, as rtmon writes it, is still open.
+    /// Whether a dump without annotations, such as those of rtmon, is still open.
     package var isInsideUnmarkedDump: Bool { openParts > 0 }
 
     /// Completes a dump without annotations.
@@ -186,16 +193,19 @@ package struct RecordingReplay: Sendable {
         if openParts > 0 { completeOpenParts() }
     }
 
-    /// Ends the recording: the network is complete.
+    /// Ends the recording.
+    ///
+    /// The network is complete then.
     package mutating func finish() {
         endUnmarkedDump()
-        // A dump of them that is not complete says nothing.
+        // An incomplete dump of the neighbours shows nothing.
         if !state.coverage.knowsNeighbours { snapshot.neighbours = nil }
     }
 
-    /// Returns why no query can be answered; `nil` when the tables decide.
+    /// Returns why no query can be answered; `nil` if the tables decide.
     ///
-    /// - Parameter isAtEnd: Whether the recording ends here: the network before its last gap is that of its end.
+    /// - Parameter isAtEnd: Whether the recording ends here, so that the network before the last gap is its final
+    ///   state.
     /// - Returns: The reason, as a sentence.
     func blocker(isAtEnd: Bool) -> String? {
         if isInsideMarkedDump { return "the recording ends inside a dump" }
@@ -210,7 +220,7 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Messages
 
-    /// The parts of dumps without annotations that ``completeOpenParts()`` has not completed.
+    /// The number of messages of dumps without annotations that ``completeOpenParts()`` has not processed.
     private var openParts: Int {
         get {
             switch knowledge {
@@ -231,13 +241,13 @@ package struct RecordingReplay: Sendable {
         if isInGap { return .none }
         let isDumped = message.isDumped
         if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
-            // This visits each route: after a few parts it waits for more.
+            // This visits each route, so after a few messages it waits for more.
             completeOpenParts()
         }
         switch message.content {
         case .change(let change):
             state.routing.snapshot.apply(change)
-            // A marked dump is one of all tables, and states which of them changed.
+            // A marked dump contains all tables, and states which of them changed.
             if isDumped, !isInsideMarkedDump {
                 state.coverage.add(message)
                 openParts += 1
@@ -260,7 +270,9 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Annotations
 
-    /// Applies an annotation; returns whether a dump is complete.
+    /// Applies an annotation.
+    ///
+    /// Returns whether a dump is complete.
     private mutating func take(_ annotation: RecordingAnnotation) -> Bool {
         switch annotation {
         case .dumpBegins:
@@ -272,7 +284,7 @@ package struct RecordingReplay: Sendable {
         case .settingsOfAll(let settings): snapshot.settings.take(settings)
         case .changingTables(let tables):
             state.coverage.changed(tables)
-            // Outside of a dump, what follows does not say how they change.
+            // Outside of a dump, later changes of these tables are not recorded.
             if !isInsideMarkedDump, !state.coverage.knowsNeighbours { snapshot.neighbours = nil }
         case .origin(let text): snapshot.kernel = KernelRelease(text)
         case .requester(let port, let requester):
@@ -282,7 +294,7 @@ package struct RecordingReplay: Sendable {
             requesters[port] = requester
         case .continued: if case .fileEnd = place { place = .file }
         case .overrun, .suspended, .stalled, .unwritten, .end, .clock, .follows: break
-        // A table that the kernel does not have is empty. A dump without a listener counts as it is.
+        // A table that the kernel does not have is empty. A dump without notifications is used as it is.
         case .missingTables, .unwatched: break
         }
         return false
@@ -299,7 +311,7 @@ package struct RecordingReplay: Sendable {
         return .dumpEnded(isResumed: isResumed)
     }
 
-    /// Returns to the network before a dump that is not complete.
+    /// Restores the network from before an incomplete dump.
     private mutating func abandonDump() {
         switch place {
         case .file, .fileEnd: return
@@ -314,7 +326,7 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Time
 
-    /// Moves the snapshot's clock forward, and never back.
+    /// Moves the snapshot's clock forward, never back.
     package mutating func moveClock(to time: Recording.Time) {
         let start = self.start ?? time
         self.start = start
@@ -325,11 +337,11 @@ package struct RecordingReplay: Sendable {
 
 // MARK: - Gaps
 
-// Gaps: why a part of a recording is missing. A gap begins at `start(after:statedAt:)` and ends with the next dump;
-// nothing in between is known, whatever the kind.
+// Gaps: why a part of a recording is missing. A gap begins at `start(after:statedAt:)` and ends with the next dump.
+// The network in between is not known, for all kinds of gaps.
 
 extension Recording.Mark.Kind {
-    /// The gap that an annotation states; `nil` where it states none.
+    /// The gap that an annotation states; `nil` if it states none.
     init?(_ annotation: RecordingAnnotation) {
         switch annotation {
         case .overrun: self = .overrun
@@ -341,13 +353,14 @@ extension Recording.Mark.Kind {
         }
     }
 
-    /// The gap of a file that is not read further.
+    /// The gap after the end of a file's readable part.
     init(_ error: RecordingError) {
         let damage = Recording.Damage(error: error)
         self = error.isCut ? .cut(damage) : .damaged(damage)
     }
 
-    /// Whether the recording ends here unless another file follows: the network before the gap is that of its end.
+    /// Whether the recording ends here unless another file follows, so that the network before the gap is its final
+    /// state.
     var isEnd: Bool {
         switch self {
         case .overrun, .suspended, .stalled, .unwritten, .clockSet, .clockBehind: false
@@ -357,19 +370,19 @@ extension Recording.Mark.Kind {
 
     /// When the gap begins.
     ///
-    /// That is the last message before it. Later times are used where they are known: the recorder was there until it
-    /// ended on request, until it looked last, or until the machine fell asleep.
+    /// This is the last message before it, or a later time that is known: when the recorder ended on request, when it
+    /// last read notifications, or when the machine fell asleep.
     ///
     /// - Parameters:
     ///   - last: The time of the last message before the gap; `nil` if none has a time.
-    ///   - stated: The time of the statement, which the recorder can have made long after the begin of the gap.
-    /// - Returns: The time; `nil` where neither is known.
+    ///   - stated: The time of the statement, which the recorder can have made long after the gap began.
+    /// - Returns: The time; `nil` if neither is known.
     func start(after last: Recording.Time?, statedAt stated: Recording.Time?) -> Recording.Time? {
         guard let last, let stated else { return last ?? stated }
         switch self {
         case .ended: return max(last, stated)
         case .suspended(let duration), .stalled(let duration):
-            // A file can state any length.
+            // A file can state any duration.
             let slept = Int64(min(duration / .microseconds(1), 1e16))
             return max(last, Recording.Time(limiting: stated.microsecondsSince1970 - slept))
         case .overrun, .unwritten, .interrupted, .cut, .damaged, .clockSet, .clockBehind: return last
@@ -381,12 +394,13 @@ extension Recording.Mark.Kind {
 
 /// The tables that a recording describes.
 ///
-/// A table without a dump is unknown, not empty. The annotations of a recording mark dumps of all tables. Without them
-/// a table counts as described once a part of its dump has come: a dump of an empty table leaves no trace.
+/// A table without a dump is unknown, not empty. The annotations of a recording mark dumps of all tables. Without
+/// annotations, a table counts as described after the first message of its dump: a dump of an empty table leaves no
+/// trace.
 struct RecordingCoverage: Hashable, Sendable {
     private typealias Table = RecordingAnnotation.Table
 
-    /// A network that is known whole.
+    /// The coverage of a completely known network.
     static let complete = RecordingCoverage(isComplete: true)
 
     /// Whether all tables are described.
@@ -401,12 +415,12 @@ struct RecordingCoverage: Hashable, Sendable {
         isComplete = true
     }
 
-    /// Notes tables that changed while they were dumped.
+    /// Records tables that changed while they were dumped.
     mutating func changed(_ tables: [RecordingAnnotation.Table]) {
         for table in tables { changing.insert(Table(table.table, family: table.family)) }
     }
 
-    /// Notes a part of a dump.
+    /// Records a message of a dump.
     mutating func add(_ message: NetlinkMessage) {
         guard message.flags & RecordingFormat.isFiltered == 0, let table = DumpRequest.Table(of: message)
         else { return }
@@ -419,19 +433,19 @@ struct RecordingCoverage: Hashable, Sendable {
         if message.flags & RecordingFormat.isInterrupted != 0 { changing.insert(part) }
     }
 
-    // MARK: Asking
+    // MARK: Queries
 
     /// Whether the neighbours of both families are known and did not change during their dump.
     var knowsNeighbours: Bool {
         IPAddress.Family.allCases.allSatisfy { blocker(.neighbours, $0) == nil }
     }
 
-    /// Why no query about interfaces can be answered; `nil` when it can.
+    /// Why no query about interfaces can be answered; `nil` if it can be answered.
     var blockerForInterfaces: String? {
         blocker(.links)
     }
 
-    /// Why no query about an address of this family can be answered; `nil` when it can.
+    /// Why no query about an address of this family can be answered; `nil` if it can be answered.
     func blocker(for family: IPAddress.Family) -> String? {
         blockerForInterfaces ?? blocker(.addresses, family) ?? blocker(.routes, family)
             ?? blocker(.rules, family) ?? change(.nexthops)

@@ -3,17 +3,18 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Reads a recording that is a file, a pipe, or a directory of ``RecordingDirectory``, as one stream.
+/// Reads a recording as one stream: a file, a pipe, or a directory of ``RecordingDirectory``.
 ///
-/// The files of a directory follow each other in the order of their numbers. A file that is damaged, or ends inside a
-/// message, ends there with a ``RecordingEntry/Content/fileEnd(_:)``: what follows cannot be trusted. So does one that
-/// is missing between others. The times are those of ``RecordedClock``, and never run backwards.
+/// The files of a directory follow each other in the order of their numbers. A file that is damaged, or that ends
+/// inside a message, ends at that point with a ``RecordingEntry/Content/fileEnd(_:)``, because the rest cannot be
+/// trusted. A missing file between others also has such an entry. The times are those of ``RecordedClock``, and never
+/// go back.
 package struct RecordingStream: ~Copyable {
-    /// Where reading begins.
+    /// The position at which reading begins.
     private struct Position {
-        /// The file of a directory.
+        /// The number of a file in a directory.
         var number: UInt64 = 0
-        /// The clock there.
+        /// The clock at the position.
         var clock = RecordedClock()
     }
 
@@ -28,33 +29,35 @@ package struct RecordingStream: ~Copyable {
     private var reader: RecordingReader
     private var clock = RecordedClock()
     private var isOver = false
-    /// The clocks before it was opened, of a recording that had all until then; `nil` for others.
+    /// The clocks just before opening, for a recording that contained everything until then; `nil` for others.
     private var opening: ClockReading?
     /// Whether a recorder was writing to the recording when it was opened.
     private(set) var isBeingWritten = false
 
     /// Opens a file or a directory.
     ///
-    /// It is read once before, for the clocks and the start, and once more for a start if a clock was set; a pipe is
-    /// not, and has the clock that it states first. A recorder can write into the directory: what is read is what it
-    /// had in between two dumps.
+    /// It is read once in advance, for the clocks and the start, and a second time for a start if a clock was set. A
+    /// pipe is not read in advance, and has the clock that it states first. If a recorder is writing to the
+    /// directory, the result is its state between two dumps.
     ///
     /// - Parameters:
     ///   - path: The file or directory.
-    ///   - start: Files that later dumps make unnecessary are left out: a directory is read from the last file on with
-    ///     a dump that ends before this time. `nil` to read all of it.
+    ///   - start: Files that later dumps make unnecessary are skipped: a directory is read from the last file that
+    ///     contains a dump which ends before this time. `nil` to read everything.
     /// - Throws: An error if the file or directory cannot be opened, or the directory has no recording.
     package init(path: String, from start: Recording.Time? = nil) throws(RecordingError) {
         try self.init(path: path, from: start) { usleep(20_000) }
     }
 
-    /// Opens a file or a directory; pauses before it reads a directory again.
+    /// Opens a file or a directory.
+    ///
+    /// Pauses before it reads a directory again.
     init(path: String, from start: Recording.Time? = nil, pause: () -> Void) throws(RecordingError) {
         var attempts = Self.attempts
         while true {
             let opening = ClockReading.now
             let directory = try Self.directory(path)
-            // What is written later is not needed to know the time until then.
+            // Entries that are written later are not needed to know the time until then.
             let writer = directory?.writer ?? Self.writer(path)
             let found = try Self.position(path, directory, from: start)
             if !found.isWhole, directory?.isFresh ?? false, attempts > 0 {
@@ -69,14 +72,14 @@ package struct RecordingStream: ~Copyable {
         }
     }
 
-    /// What a recorder says of a file.
+    /// The state of a file's writer.
     private static func writer(_ path: String) -> WriterLock.State {
-        // This would read from a pipe.
+        // For a pipe, this would consume data.
         guard fileType(path) == S_IFREG else { return WriterLock.State() }
         return WriterLock.state(closing: open(path.fileName, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
     }
 
-    /// Opens a directory; `nil` for anything else.
+    /// Opens a directory; `nil` if the path is not a directory.
     private static func directory(_ path: String) throws(RecordingError) -> RecordedDirectory? {
         let descriptor = open(path.fileName, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if descriptor < 0, errno == ENOTDIR { return nil }
@@ -92,7 +95,7 @@ package struct RecordingStream: ~Copyable {
         files = RecordedFiles(in: path)
         clock = position.clock
         self.directory = directory
-        // Stands for no file until one is open.
+        // A placeholder until a file is open.
         reader = RecordingReader(error: RecordingError(path: path, offset: 0, reason: .noFiles))
         guard let directory else {
             reader = try RecordingReader(path: path)
@@ -137,17 +140,17 @@ package struct RecordingStream: ~Copyable {
         } catch {
             let path = reader.path
             let isLast = !openNext()
-            // A recorder can have created its file and not written it.
+            // A recorder can have created its file without having written to it yet.
             if isLast, directory != nil, error.reason == .empty { return body(.fileEnd(of: path)) }
             return body(.fileEnd(of: path, error))
         }
     }
 
-    /// Opens the next file of a directory that is there.
+    /// Opens the next existing file of a directory.
     ///
-    /// One that is there and cannot be opened is as damaged as one that cannot be read.
+    /// A file that exists but cannot be opened counts as damaged.
     ///
-    /// - Returns: Whether there is one.
+    /// - Returns: Whether there is a next file.
     private mutating func openNext() -> Bool {
         while let next = numbers.popFirst() {
             let name = files.path(next)
@@ -169,11 +172,12 @@ package struct RecordingStream: ~Copyable {
         return false
     }
 
-    /// The start of the host that the last entry is from; `nil` where it is not known.
+    /// The boot of the last entry; `nil` if it is not known.
     var boot: Recording.Boot? { clock.boot }
 
-    /// Up to when nothing but what was read has happened, of a recording that is being written; `nil` for one that is
-    /// complete, and during a dump.
+    /// For a recording that is being written: the time up to which nothing has happened except for the entries.
+    ///
+    /// `nil` for a complete recording, and during a dump.
     ///
     /// A recorder writes nothing while nothing changes.
     var writtenUntil: Recording.Time? {
@@ -183,36 +187,37 @@ package struct RecordingStream: ~Copyable {
 
     /// How long a recorder takes to write a notification outside of dumps, in microseconds.
     ///
-    /// It looks for processes first. One that is stopped, or held up by its disk, takes longer.
+    /// It first looks for processes. A recorder that is stopped, or blocked by its disk, takes longer.
     private static let writingDelay: Int64 = 1_000_000
 
-    /// Whether a path is that of a directory.
+    /// Whether a path leads to a directory.
     package static func isDirectory(_ path: String) -> Bool {
         fileType(path) == S_IFDIR
     }
 
-    /// The bits of S_IFMT; 0 where there is no file.
+    /// The bits of S_IFMT; 0 if there is no file.
     private static func fileType(_ path: String) -> mode_t {
         var status = stat()
         return stat(path.fileName, &status) == 0 ? status.st_mode & S_IFMT : 0
     }
 
-    /// Finds where reading begins, with the clocks of the whole recording, and whether that ends outside of a dump.
+    /// Finds where reading begins, the clocks of the whole recording, and whether the recording ends outside of a
+    /// dump.
     private static func position(
         _ path: String,
         _ directory: RecordedDirectory?,
         from start: Recording.Time?
     ) throws(RecordingError) -> (position: Position, isWhole: Bool) {
         var (position, found) = (Position(), Position())
-        // Whether the entries so far are before the start, and whether later ones correct their times.
+        // Whether the entries so far are before the start, and whether later entries correct their times.
         var (isBefore, isCorrected) = (true, false)
         func find(_ entry: RecordingEntry, _ file: Position) {
             if let start, let time = entry.time, time > start { isBefore = false }
             if isBefore, case .annotation(.dumpEnds) = entry.content { found = file }
         }
-        // Whether the end is inside a dump, or before the first; `nil` at the begin.
+        // Whether the end is inside a dump, or before the first one; `nil` at the beginning.
         var isInside: Bool?
-        // Anything else cannot be read more than once.
+        // Anything else can be read only once.
         guard directory != nil || fileType(path) == S_IFREG else { return (position, true) }
         try scan(path, directory, at: position) { entry, file in
             find(entry, file)
@@ -238,7 +243,7 @@ package struct RecordingStream: ~Copyable {
         return (found, isInside == false)
     }
 
-    /// Passes each entry to a closure, with the position at which its file begins, until it returns `false`.
+    /// Passes each entry to a closure, with the position at which its file begins, until the closure returns `false`.
     private static func scan(
         _ path: String,
         _ directory: RecordedDirectory?,
@@ -260,23 +265,23 @@ extension RecordingEntry {
     }
 }
 
-/// The files of a directory that were read so far: finds those that are missing between them.
+/// The files of a directory that were read so far, for finding missing files between them.
 ///
-/// A recorder deletes its oldest files, so that those before the first one are not missing. Each file states the number
-/// of the one before it. One of an earlier version continues the number before its own; where others took that name,
-/// the recorder passed it over.
+/// A recorder deletes its oldest files, so files before the first one are not missing. Each file states the number of
+/// the previous file. A file of an earlier version continues the number before its own; if another file had that
+/// name, the recorder skipped the number.
 struct RecordedFiles {
     private let folder: String
-    /// The present file; `nil` before the first.
+    /// The number of the present file; `nil` before the first file.
     private(set) var number: UInt64?
     private var first: UInt64?
     private var opened: Set<UInt64> = []
-    /// Names of others.
+    /// The numbers of names that other files have.
     private var foreign: Set<UInt64> = []
-    /// Whether the present file has said what it follows.
+    /// Whether the present file has stated the file that it follows.
     private var isStated = false
 
-    /// Starts before the first file of a directory.
+    /// Creates the state before the first file of a directory.
     init(in path: String) {
         folder = path.hasSuffix("/") ? path : path + "/"
     }
@@ -294,12 +299,14 @@ struct RecordedFiles {
         isStated = false
     }
 
-    /// Passes over a name that is not that of a regular file.
+    /// Skips a name that does not belong to a regular file.
     mutating func pass(_ number: UInt64) {
         foreign.insert(number)
     }
 
-    /// Takes an entry, and puts the end of a file that is missing before it in its place.
+    /// Checks an entry.
+    ///
+    /// If it shows that a file is missing before the present one, replaces it by the end of that file.
     mutating func take(_ entry: inout RecordingEntry) {
         guard case .annotation(let annotation) = entry.content, let missing = missing(annotation) else {
             return
@@ -308,7 +315,7 @@ struct RecordedFiles {
         entry = .fileEnd(of: path, RecordingError(path: path, offset: 0, reason: .missing))
     }
 
-    /// The missing file that the present one follows, as an annotation says; `nil` for none.
+    /// The missing file before the present one, according to an annotation; `nil` if none is missing.
     private mutating func missing(_ annotation: RecordingAnnotation) -> UInt64? {
         guard let first, let number, number > first else { return nil }
         var before = number - 1

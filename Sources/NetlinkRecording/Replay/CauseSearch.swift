@@ -3,28 +3,30 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-/// Finds the events that change answers: after each event, the queries are evaluated that have read what it touches.
+/// Finds the events that change answers.
 ///
-/// What the newest answer of a query was found by decides whether an event touches it, and nothing else: neither the
-/// other queries nor when the monitor evaluates.
+/// After each event, it evaluates the queries that have read a fact which the event changes.
+///
+/// Only the facts behind the newest answer of a query decide whether an event affects the query. Other queries and
+/// the times of the monitor's evaluations have no effect.
 struct CauseSearch {
-    /// The most events that others can belong to.
+    /// The most events to which other events can belong.
     private static let rootLimit = 1_024
-    /// The most events that touch a query, of those that are kept.
+    /// The most events affecting a query that are stored.
     private static let touchLimit = 64
 
-    /// What the answers of queries depend on, each with the number of the evaluation that it is of.
+    /// The dependencies of the queries' answers, each with the number of its evaluation.
     private var scopes: [Int: (evaluation: Int, scope: QueryScope)] = [:]
-    /// The events that changed an answer, by their numbers.
+    /// The events that changed an answer, by number.
     private var events: [Int: Recording.Event] = [:]
-    /// The events of links and addresses, which the kernel answers with others.
+    /// The events of links and addresses, which cause further events in the kernel.
     private var roots: [Recording.Event] = []
     private var next = 0
-    /// The events that touch a query, by its number; none where they are not kept.
+    /// The events that affect a query, by the query's number; empty if they are not stored.
     private var touches: [Int: [Int]] = [:]
-    /// Whether events that touch a query are kept, too, and not only those that change an answer.
+    /// Whether events that affect a query are stored, and not only those that change an answer.
     private let keepsTouches: Bool
-    /// The event that is being applied, and the queries that it touches.
+    /// The event that is being applied, and the queries that it affects.
     private var pending: (event: Recording.Event, queries: [Int])?
 
     init(keepsTouches: Bool = false) {
@@ -33,7 +35,7 @@ struct CauseSearch {
 
     // MARK: Events
 
-    /// The queries whose answers a change can alter.
+    /// The queries whose answers a change can affect.
     ///
     /// - Parameters:
     ///   - change: The change.
@@ -72,7 +74,7 @@ struct CauseSearch {
         return scope
     }
 
-    /// Whether an event of this kind can be the one to name for others, and has to be noted.
+    /// Whether an event of this kind can be the main event of others, so that it has to be recorded.
     static func isRoot(_ change: NetworkChange) -> Bool {
         switch change {
         case .link, .removedLink, .address, .removedAddress: true
@@ -82,7 +84,7 @@ struct CauseSearch {
         }
     }
 
-    /// Notes an event before it is applied.
+    /// Records an event before it is applied.
     mutating func note(_ event: Recording.Event, touching queries: [Int]) {
         if Self.isRoot(event.change) {
             if roots.count == Self.rootLimit { roots.removeFirst(Self.rootLimit / 2) }
@@ -91,10 +93,10 @@ struct CauseSearch {
         if !queries.isEmpty { pending = (event, queries) }
     }
 
-    /// Whether queries have to be evaluated after the event that was noted.
+    /// Whether queries have to be evaluated after the recorded event.
     var isPending: Bool { pending != nil }
 
-    /// Evaluates the queries that the noted event touches, after it is applied.
+    /// Evaluates the queries that the recorded event affects, after the event was applied.
     mutating func evaluate<Value>(_ trace: inout AnswerTrace<Value>, on network: RecordedRouting) {
         guard let (event, queries) = pending else { return }
         pending = nil
@@ -108,7 +110,9 @@ struct CauseSearch {
 
     // MARK: Causes
 
-    /// Whether it is known what an event belongs to: of some, that comes after them.
+    /// Whether the main event of an event is known.
+    ///
+    /// For some events, the main event comes later.
     func isWhole(_ number: Int) -> Bool { events[number].map(isWhole) ?? true }
 
     /// See ``isWhole(_:)-(Int)``.
@@ -116,21 +120,22 @@ struct CauseSearch {
         !event.comesFirst || roots.contains { event.belongs(to: $0) }
     }
 
-    /// The event of a number, or the one that it belongs to, and when the first of them came.
+    /// The event with a number or its main event, and the time of the earlier of the two.
     func cause(_ number: Int) -> (event: Recording.Event, time: Recording.Time)? {
         guard let event = events[number] else { return nil }
-        // The nearest in time: the kernel does all that belongs to a change at once.
+        // The nearest in time, because the kernel makes all parts of a change at once.
         let root = roots.filter { event.belongs(to: $0) }.min {
             abs($0.time.duration(to: event.time)) < abs($1.time.duration(to: event.time))
         }
         return (root ?? event, min(event.time, root?.time ?? event.time))
     }
 
-    /// The event that gave a query an answer of the kernel, or those of which one did; none where none is known.
+    /// The event after which a query had a certain answer of the kernel, or the candidates for it; empty if none is
+    /// known.
     ///
-    /// It is the first event after which the tables give the answer. Where they never do, each event that touches the
-    /// query can be the one; where they have given it for longer, none is known any more. No event up to the last one
-    /// that gave the query this answer counts again.
+    /// It is the first event after which the tables give the answer. If the tables never give the answer, each event
+    /// that affects the query is a candidate. If they have given the answer for longer, no event is known any more.
+    /// Events up to the last one that gave the query this answer are not considered again.
     mutating func causes<Value>(
         of answer: AnswerTrace<Value>.Answer,
         to number: Int,
@@ -148,15 +153,15 @@ struct CauseSearch {
         return events
     }
 
-    /// Forgets the events that touch a query.
+    /// Forgets the events that affect a query.
     mutating func forget(_ number: Int) {
         touches[number] = nil
     }
 
-    /// Whether no event that touches a query is kept.
+    /// Whether no event that affects a query is stored.
     var isSettled: Bool { touches.isEmpty }
 
-    /// Forgets the events: what they changed is settled.
+    /// Forgets the events, because their effects are settled.
     mutating func forget() {
         if !events.isEmpty { events = [:] }
         if !roots.isEmpty { roots = [] }

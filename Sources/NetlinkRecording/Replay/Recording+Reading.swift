@@ -18,7 +18,7 @@ extension Recording {
         return times.map { $0.first...$0.last }
     }
 
-    /// The time of the first entry that has one; `nil` if none has.
+    /// The time of the first entry that has one; `nil` if none has a time.
     package func firstTime() throws(ReachabilityError) -> Time? {
         var stream = try attempt { () throws(RecordingError) in try self.stream() }
         while let stamp = stream.next({ $0.time }) {
@@ -27,7 +27,7 @@ extension Recording {
         return nil
     }
 
-    /// The starts of the host whose network is dumped, in order; none where they are not known.
+    /// The boots of the host whose network is dumped, in order; empty if they are not known.
     package func boots() throws(ReachabilityError) -> [Boot] {
         var stream = try attempt { () throws(RecordingError) in try self.stream() }
         var boots: [Boot] = []
@@ -42,10 +42,10 @@ extension Recording {
     /// The network at an instant.
     ///
     /// - Parameter time: The instant; `nil` for the end of the recording.
-    /// - Returns: A source that answers every query in process, as `NetworkSource.recording(path:)` does. Its
-    ///   `NetworkSource.damage` says where the recording could not be read.
+    /// - Returns: A source that answers every query within the process, as `NetworkSource.recording(path:)` does.
+    ///   Its `NetworkSource.damage` contains the places where the recording could not be read.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the recording
-    ///   cannot be opened, or has no whole dump before its damage.
+    ///   cannot be opened, or has no complete dump before its damage.
     public func source(at time: Time? = nil) throws(ReachabilityError) -> NetworkSource {
         NetworkSource(routing: try routing(at: time), resolver: SystemResolver.shared)
     }
@@ -54,9 +54,9 @@ extension Recording {
     ///
     /// - Parameters:
     ///   - time: The instant; `nil` for the end of the recording.
-    ///   - origins: The time since when to note who asked for changes; `nil` to note nothing.
+    ///   - origins: The time from which to record who requested changes; `nil` to record nothing.
     /// - Returns: The network.
-    /// - Throws: An error if the recording cannot be opened, or has no whole dump before its damage.
+    /// - Throws: An error if the recording cannot be opened, or has no complete dump before its damage.
     package func routing(
         at time: Time? = nil,
         notingOriginsSince origins: Time? = nil
@@ -71,12 +71,12 @@ extension Recording {
     /// Evaluates queries over the recorded time, as the live monitor does.
     ///
     /// - Parameters:
-    ///   - queries: What to evaluate. A recording contains neither names nor name servers; of events, it has that
-    ///     the machine slept and that notifications were lost.
-    ///   - start: Nothing before this time is reported; `nil` for the first dump.
-    ///   - end: Nothing after this time is reported; `nil` for the end of the recording.
-    ///   - yieldsEvents: Whether there is a step for each notification too. Without queries, those are all steps
-    ///     besides the marks.
+    ///   - queries: The queries to evaluate. A recording contains neither names nor name servers. Of events, it
+    ///     contains only that the machine slept and that notifications were lost.
+    ///   - start: Changes before this time are not reported; `nil` for the first dump.
+    ///   - end: Changes after this time are not reported; `nil` for the end of the recording.
+    ///   - yieldsEvents: Whether there is also a step for each notification. Without queries, these and the marks
+    ///     are the only steps.
     /// - Returns: The replay, before its first step.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.invalidHost` if a query is about a name,
     ///   `ReachabilityError.Code.unreadableRecording` if the recording cannot be opened.
@@ -116,7 +116,7 @@ extension ReachabilityError {
 // MARK: - Sources
 
 extension NetworkSource {
-    /// A recorded network: the routing state of a host as it was at the end of a recording.
+    /// A recorded network: the routing state of a host at the end of a recording.
     ///
     /// ```swift
     /// let source = try NetworkSource.recording(path: "router.rtnl")   // written by `netflags record`
@@ -124,22 +124,24 @@ extension NetworkSource {
     /// print(try await reachability.flags())
     /// ```
     ///
-    /// It is read once. ``Recording`` has the network of earlier times, and the changes. Every query is answered in
-    /// process, without a netlink socket. A query that the recording does not decide fails with
+    /// The recording is read once. ``Recording`` has the network at earlier times, and the changes. Every query is
+    /// answered within the process, without a netlink socket. A query that the recording does not decide fails with
     /// `ReachabilityError.Code.undecided`.
     ///
     /// A recording contains no names: this host's resolver resolves them at the time of the query. Rules that match
-    /// the user see the user of this process, unless `ReachabilityOptions.user` is set.
+    /// on the user see the user of this process, unless `ReachabilityOptions.user` is set.
     ///
     /// - Parameter path: A file or directory of `netflags record`, or a file of `rtmon` or `ip monitor file`.
-    /// - Returns: The source; it keeps no descriptor.
+    /// - Returns: The source, which keeps no descriptor open.
     /// - Throws: `ReachabilityError` with the code `ReachabilityError.Code.unreadableRecording` if the file cannot
-    ///   be opened, or has no whole dump before its ``damage``; the message has the byte and the reason.
+    ///   be opened, or has no complete dump before its ``damage``. The message contains the byte position and the
+    ///   reason.
     public static func recording(path: String) throws(ReachabilityError) -> NetworkSource {
         try Recording(path: path).source()
     }
 
-    /// Where the recording of this source could not be read; empty for a whole recording and for the live kernel.
+    /// Where the recording of this source could not be read; empty for an undamaged recording and for the live
+    /// kernel.
     ///
     /// The network is that before the damage, or that of a later file of a directory.
     public var damage: [Recording.Damage] {

@@ -4,7 +4,7 @@ public import NetlinkReachability
 internal import SystemSupport
 
 extension Recording {
-    /// Queries evaluated over recorded time: what an observation would have received, and why.
+    /// Queries evaluated over recorded time: the results that an observation would have received, and their causes.
     ///
     /// ```swift
     /// var replay = try recording.replay(of: [.report()])
@@ -17,21 +17,21 @@ extension Recording {
     /// }
     /// ```
     ///
-    /// The monitor's own state machine decides which results are changes, on a clock that follows the recorded times:
-    /// those that an observation would have received. A result that did not last until the monitor looked is none of
-    /// them. The time of a change is that of the event that made it. After a mark, nothing is evaluated until the next
-    /// dump ends.
+    /// The monitor's own state machine decides which results are changes, on a clock that follows the recorded times.
+    /// The changes are therefore those that an observation would have received: a result that did not last until the
+    /// monitor's evaluation is not included. The time of a change is that of the event that caused it. After a mark,
+    /// nothing is evaluated until the next dump ends.
     public struct Replay<Value: Sendable>: ~Copyable {
         /// One step of a replay.
         public enum Step: Sendable {
-            /// A query has another value or another error than before, or was evaluated first.
+            /// A query has another value or another error than before, or its first result.
             case change(Change<Value>)
             /// A statement about the recording itself.
             case mark(Mark)
-            /// After a mark, the network is known again since this time: the results from before the mark hold, unless
-            /// changes follow.
+            /// After a mark, the network is known again from this time on: the results from before the mark are
+            /// valid, unless changes follow.
             case resumed(Time)
-            /// A notification of the kernel; only in a replay of events.
+            /// A kernel notification; only in a replay of events.
             case event(Event)
         }
 
@@ -44,21 +44,22 @@ extension Recording {
             self.monitor = monitor
         }
 
-        /// The time of the first evaluation; `nil` before.
+        /// The time of the first evaluation; `nil` before it.
         public var start: Time? { monitor.start }
-        /// The time of the last entry that was read; `nil` before the first with a time.
+        /// The time of the last entry that was read; `nil` before the first entry with a time.
         ///
-        /// After the last step, this is the end of the recording, or of the span that was asked for. A recording that
-        /// is being written ends a second before it was opened: without an entry, nothing has changed up to then.
+        /// After the last step, this is the end of the recording, or of the requested span. A recording that is being
+        /// written ends one second before it was opened: without an entry, nothing has changed up to then.
         public var end: Time? { monitor.end }
 
-        /// The time of the last entry that was read, also where nothing was evaluated since; `nil` if none has one.
+        /// The time of the last entry that was read, even if nothing was evaluated since; `nil` if no entry has a
+        /// time.
         package var lastEntry: Time? { monitor.lastEntry }
 
         /// Whether a recorder was writing to the recording when it was opened.
         package var isBeingWritten: Bool { stream.isBeingWritten }
 
-        /// The start of the host that the last entry is from; `nil` where it is not known.
+        /// The boot of the last entry; `nil` if it is not known.
         package var boot: Boot? { stream.boot }
 
         /// Returns the next step; `nil` at the end of the recording.
@@ -81,23 +82,22 @@ extension Recording {
         }
     }
 
-    /// What a replay found about a query.
+    /// The change of a query's result in a replay.
     public struct Change<Value: Sendable>: Sendable {
-        /// When ``cause`` changed the result; without one, when the monitor would have noticed it.
+        /// When ``cause`` changed the result; without a cause, when the monitor would have noticed the change.
         public let time: Time
-        /// The place of the query among those of the replay.
+        /// The index of the query in the replay.
         public let index: Int
         /// The value, or why the query could not be answered.
         public let result: Result<Value, ReachabilityError>
         /// Whether this is the first result of the query, and not a change; `false` for events.
         public let isFirst: Bool
-        /// The event that led to the result; `nil` for a first result, after a mark, and where a lifetime ended.
+        /// The event that caused the result; `nil` for a first result, after a mark, and when a lifetime ended.
         ///
-        /// Of the events since the monitor evaluated the query before, it is the first after which the query had the
-        /// result, counted as a change is. Where the kernel did that by itself as a part of another change, it is the
-        /// event of that.
+        /// Of the events since the monitor's previous evaluation, it is the first after which the query had this
+        /// result. If the kernel made that change as a part of another change, it is the event of the other change.
         public let cause: Event?
-        /// The result just before the cause; `nil` without one.
+        /// The result just before the cause; `nil` without a cause.
         package let before: Result<Value, ReachabilityError>?
     }
 }
@@ -107,7 +107,7 @@ extension Recording.Replay.Step: Equatable where Value: Equatable {}
 extension Recording.Change: Equatable where Value: Equatable {}
 
 extension Recording {
-    /// A query over the recorded time, as the sequence that a live network has.
+    /// A query over the recorded time, as the same kind of sequence that a live network has.
     ///
     /// ```swift
     /// func follow(_ paths: NetworkUpdates<NetworkPath>) async throws {
@@ -118,10 +118,11 @@ extension Recording {
     /// try await follow(recording.updates(of: .path()))                // what it would have seen
     /// ```
     ///
-    /// Nothing waits: the values come as fast as the recording is read. A ``Replay`` has the times, the causes and
-    /// the gaps of the recording too.
+    /// There are no pauses: the values come as fast as the recording is read. A ``Replay`` also has the times, the
+    /// causes and the gaps of the recording.
     ///
-    /// - Parameter query: The query. About a name, the sequence fails: a recording contains none.
+    /// - Parameter query: The query. For a query about a name, the sequence fails, because a recording contains no
+    ///   names.
     /// - Returns: The sequence.
     public func updates<Value>(of query: NetworkQuery<Value>) -> NetworkUpdates<Value> {
         updates([query])

@@ -5,10 +5,12 @@ internal import RoutingModel
 
 /// The monitor over a recording, on a clock that follows the recorded times.
 struct ReplayMonitor<Value: Sendable> {
-    /// How long the live monitor's thread takes to wake: notifications of this time are read together.
+    /// How long the live monitor's thread takes to wake.
+    ///
+    /// It reads notifications of this time together.
     private static var wakeUpTime: Duration { .milliseconds(1) }
-    /// How long after an event the one that it belongs to can come: the kernel waits for its readers before it says
-    /// that an interface is gone.
+    /// How long after an event its main event can come: the kernel waits for its readers before it reports the
+    /// removal of an interface.
     private static var rootTime: Duration { .seconds(1) }
 
     private let span: (start: MonitorInstant?, end: MonitorInstant?)
@@ -17,17 +19,19 @@ struct ReplayMonitor<Value: Sendable> {
     private var monitor: DrivenMonitor<Value>
     var steps: ArraySlice<Recording.Replay<Value>.Step> = []
 
-    /// The recorded time; `nil` before the first time stamp.
+    /// The present recorded time; `nil` before the first time stamp.
     private var now: MonitorInstant?
-    /// When the targets were first evaluated.
+    /// When the queries were first evaluated.
     private var begin: MonitorInstant?
-    /// Whether an entry came after the last routine evaluation.
+    /// Whether there was an entry after the last routine evaluation.
     private var isDirty = false
-    /// Whether the end of the span is reached.
+    /// Whether the end of the span has been reached.
     private(set) var isOver = false
 
     private var search = CauseSearch()
-    /// The events that touch a query and belong to others that are to come: steps are held back.
+    /// The events that affect a query and whose main events are still to come.
+    ///
+    /// Steps are held back meanwhile.
     private var rootless: [Recording.Event] = []
 
     init(
@@ -41,21 +45,21 @@ struct ReplayMonitor<Value: Sendable> {
         span = (start.map(MonitorInstant.init), end.map(MonitorInstant.init))
     }
 
-    /// When the targets were first evaluated.
+    /// When the queries were first evaluated.
     var start: Recording.Time? { begin.map(Recording.Time.init) }
-    /// The recorded time.
+    /// The present recorded time.
     var end: Recording.Time? { now.map(Recording.Time.init) }
 
     /// The time of the last entry.
     var lastEntry: Recording.Time? { replay.time }
 
-    /// Whether steps are held back: the recording is damaged, and an error if no dump follows, or their cause belongs
-    /// to an event that is to come.
+    /// Whether steps are held back: because the recording is damaged, which is an error if no dump follows; or
+    /// because the main event of their cause is still to come.
     var holdsSteps: Bool { !rootless.isEmpty || !replay.hasBegun && !replay.damage.isEmpty }
 
     // MARK: Entries
 
-    /// Evaluates what is due before the next entry, and applies it.
+    /// Performs the evaluations that are due before the next entry, then applies the entry.
     mutating func take(_ entry: RecordingEntry) {
         // A gap begins before the entry that states it.
         let gap = replay.gap(before: entry)
@@ -71,7 +75,7 @@ struct ReplayMonitor<Value: Sendable> {
         let wasKnown = replay.isKnown
         let effect = replay.take(entry)
         if search.isPending {
-            // The copy of the network is gone before the next entry changes it.
+            // The copy of the network is released before the next entry changes the network.
             let replay = replay
             search.evaluate(&monitor.trace, on: RecordedRouting(replay))
         }
@@ -79,16 +83,17 @@ struct ReplayMonitor<Value: Sendable> {
         case .none: break
         case .dumpEnded(let isResumed): dumpEnded(isResumed: isResumed)
         case .gap(let found) where gap == nil:
-            // A malformed message, which has changed nothing.
+            // The message was malformed and has changed nothing.
             if wasKnown { complete() }
             markGap(found)
         case .gap: break
         }
     }
 
-    /// Ends the replay: evaluates what is not evaluated yet.
+    /// Ends the replay, with a last evaluation if one is needed.
     ///
-    /// - Parameter written: Up to when nothing but the entries has happened; `nil` for the time of the last one.
+    /// - Parameter written: The time up to which nothing has happened except for the entries; `nil` for the time of
+    ///   the last entry.
     /// - Throws: The damage of a recording without a complete dump.
     mutating func finish(writtenUntil written: Recording.Time?) throws(RecordingError) {
         rootless = []
@@ -99,13 +104,15 @@ struct ReplayMonitor<Value: Sendable> {
             let end = min(MonitorInstant(written), span.end ?? MonitorInstant(written))
             if end > now { return self.end(at: end) }
         }
-        // Without a dump there is no network, and the targets are undecided; in a gap they are not evaluated.
+        // Without a dump, there is no network, and the queries are undecided. In a gap, they are not evaluated.
         if begin == nil, isInSpan, replay.isKnown || !replay.hasBegun { beginTargets(at: now ?? .zero) }
         if replay.isKnown { complete() }
         if replay.isInterrupted { markGap(.interrupted) }
     }
 
-    /// Ends the replay at an instant after the last entry: what is due later does not belong to it.
+    /// Ends the replay at an instant after the last entry.
+    ///
+    /// Evaluations that are due later are not performed.
     private mutating func end(at end: MonitorInstant) {
         advance(to: end, running: end + Self.wakeUpTime + .nanoseconds(1))
     }
@@ -118,7 +125,7 @@ struct ReplayMonitor<Value: Sendable> {
         advance(to: time, running: time)
     }
 
-    /// Moves the clock, and evaluates what is due before a limit.
+    /// Moves the clock, and performs the evaluations that are due before a limit.
     private mutating func advance(to time: MonitorInstant, running limit: MonitorInstant) {
         if replay.isKnown {
             if begin == nil, let start = span.start, time > start { beginTargets(at: start) }
@@ -130,7 +137,7 @@ struct ReplayMonitor<Value: Sendable> {
     /// Whether the span has begun.
     private var isInSpan: Bool { span.start.map { (now ?? $0) >= $0 } ?? true }
 
-    /// Notes a notification before it is applied.
+    /// Records a notification before it is applied.
     private mutating func prepare(for entry: RecordingEntry) {
         isDirty = true
         guard let notification = replay.notification(entry) else { return }
@@ -156,7 +163,7 @@ struct ReplayMonitor<Value: Sendable> {
 
     // MARK: Gaps
 
-    /// Evaluates what was recorded before a gap, and begins it.
+    /// Evaluates the recorded state before a gap, then begins the gap.
     private mutating func begin(_ gap: Recording.Mark.Kind, at start: Recording.Time?) {
         guard !isOver else { return }
         if let start { move(to: MonitorInstant(start)) }
@@ -187,14 +194,14 @@ struct ReplayMonitor<Value: Sendable> {
     private mutating func dumpEnded(isResumed: Bool) {
         if isResumed, begin != nil { steps.append(.resumed(time)) }
         guard begin == nil else {
-            // The live monitor has no dump: its pauses between evaluations are those of the notifications.
+            // The live monitor has no dumps. Its pauses between evaluations depend only on notifications.
             monitor.evaluateAll(at: now ?? .zero, counts: false)
             return run(at: now ?? .zero)
         }
         if isInSpan { beginTargets(at: now ?? .zero) }
     }
 
-    /// Evaluates the targets first, at an instant that is not before the recorded time.
+    /// Evaluates the queries for the first time, at an instant that is not before the recorded time.
     private mutating func beginTargets(at instant: MonitorInstant) {
         let instant = max(now ?? instant, instant)
         begin = instant
@@ -202,7 +209,7 @@ struct ReplayMonitor<Value: Sendable> {
         run(at: instant)
     }
 
-    /// Evaluates everything a last time: no later entry will trigger it.
+    /// Evaluates everything a last time, because no later entry causes an evaluation.
     private mutating func complete() {
         guard begin != nil, isDirty else { return }
         monitor.evaluateAll(at: now ?? .zero)
@@ -216,7 +223,7 @@ struct ReplayMonitor<Value: Sendable> {
         Recording.Time(now ?? .zero)
     }
 
-    /// Evaluates what is due before an instant.
+    /// Performs the evaluations that are due before an instant.
     private mutating func runDue(before limit: MonitorInstant) {
         while let due = monitor.due, due + Self.wakeUpTime < limit {
             let reason = monitor.reason
@@ -224,7 +231,7 @@ struct ReplayMonitor<Value: Sendable> {
                 if reason == .routine { isDirty = false }
                 run(at: max(due, now ?? .zero))
             } else {
-                // A recording can be quiet for months.
+                // A recording can be without changes for months.
                 monitor.postpone(to: limit)
             }
         }
@@ -234,7 +241,7 @@ struct ReplayMonitor<Value: Sendable> {
         now = max(now ?? instant, instant)
         replay.endUnmarkedDump()
         replay.moveClock(to: time)
-        // The copy of the network is gone before the next entry changes it.
+        // The copy of the network is released before the next entry changes the network.
         let replay = replay
         var changes: [Recording.Change<Value>] = []
         for change in monitor.advance(to: now ?? .zero, on: { RecordedRouting(replay) }) {
@@ -255,7 +262,7 @@ struct ReplayMonitor<Value: Sendable> {
 }
 
 extension Recording.Replay.Step {
-    /// The step with another cause if it has one of these.
+    /// The step with a replaced cause, if it has the other cause.
     fileprivate func caused(by event: Recording.Event, insteadOf other: Recording.Event) -> Self {
         guard case .change(let change) = self, change.cause == other else { return self }
         return .change(
@@ -266,7 +273,7 @@ extension Recording.Replay.Step {
 }
 
 extension Recording.Mark.Kind {
-    /// What an observation of events receives; `nil` for what concerns the recording alone.
+    /// The event for an observation of events; `nil` for marks that concern only the recording.
     fileprivate var event: NetworkEvent? {
         switch self {
         case .suspended(let duration): .slept(duration)

@@ -3,35 +3,35 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-/// When a recorder dumps again, because a router may prolong a route.
+/// When a recorder makes another dump because a router may prolong a route.
 ///
 /// A router advertisement prolongs a route without a notification (`fib6_set_expires` in `ndisc_router_discovery` and
-/// `addrconf_prefix_rcv`), so that a replay does not know the route from the end of the lifetime on that it knows. A
-/// dump shortly before that end shows the new lifetime.
+/// `addrconf_prefix_rcv`). From the end of the last known lifetime on, a replay would therefore not know the route. A
+/// dump shortly before that end records the new lifetime.
 struct LifetimeSchedule {
     /// How long before the end of a lifetime a dump begins.
     static let lead = Duration.seconds(1)
-    /// The most bytes of dumps a second, so that short lifetimes do not fill the disk.
+    /// The most bytes of such dumps per second, so that short lifetimes do not fill the disk.
     static let rate = 16_384
 
-    /// When the first of the lifetimes ends.
+    /// The earliest end of a lifetime.
     private var end: ContinuousClock.Instant?
-    /// Before that no dump begins.
+    /// The earliest time of the next dump.
     private var earliest: ContinuousClock.Instant?
 
-    /// When the next dump is due; `nil` while no route has a lifetime that a router can prolong.
+    /// When the next dump is due; `nil` if there is no route whose lifetime a router can prolong.
     var due: ContinuousClock.Instant? {
         guard let end else { return nil }
         let wanted = end - Self.lead
         return earliest.map { max($0, wanted) } ?? wanted
     }
 
-    /// Forgets the lifetimes, as a dump begins or is left out.
+    /// Forgets the lifetimes, because a dump begins or is skipped.
     mutating func forget() {
         end = nil
     }
 
-    /// Takes the lifetime of a message of a dump, or of a notification.
+    /// Records the lifetime in a message of a dump or in a notification.
     mutating func note(_ message: NetlinkMessage, at now: @autoclosure () -> ContinuousClock.Instant) {
         guard message.mayHaveLifetime, case .route(let route, _)? = message.change, route.mayBeProlonged,
             let rest = route.expires, rest > 0
@@ -41,14 +41,16 @@ struct LifetimeSchedule {
         end = end.map { min($0, new) } ?? new
     }
 
-    /// Takes the size of a dump that has ended.
+    /// Records the size of a completed dump.
     mutating func dumpEnded(bytes: Int, at now: ContinuousClock.Instant) {
         earliest = now + .seconds(1 + bytes / Self.rate)
     }
 }
 
 extension NetlinkMessage {
-    /// Whether it is about an IPv6 route that can be a router's: the others, which can be a million, are not parsed.
+    /// Whether the message is about an IPv6 route that can come from a router.
+    ///
+    /// Other routes, up to a million, are not parsed.
     fileprivate var mayHaveLifetime: Bool {
         // `rtm_protocol` of `struct rtmsg`.
         let place = Self.headerLength + 5

@@ -4,38 +4,41 @@ package import NetlinkReachability
 package import RoutingModel
 internal import SystemSupport
 
-/// The events of the calling thread's network namespace as they come, each with who asked for it, and which of them
+/// The events of the calling thread's network namespace as they arrive, with the requester of each, and which of them
 /// changed the answers to queries.
 ///
-/// They are those of a recording that is made and replayed at once: the recorder's notifications and what it states of
-/// ports, over its dump. That names interfaces and holds lifetimes, and takes the memory of a recorded network.
+/// They are the same as the events of a recording that is replayed while it is made: the recorder's notifications and
+/// its statements about ports, starting from a dump. The dump provides the names of interfaces and the lifetimes of
+/// routes. The memory is that of a recorded network.
 package struct LiveEvents: ~Copyable {
-    /// What was asked of the kernel.
+    /// The kernel's answer to a query.
     package typealias Answer = Result<ReachabilityReport, ReachabilityError>
 
-    /// The shortest time between two dumps: while the changes continue each would cause the next overrun.
+    /// The shortest time between two dumps: during continuous changes, each dump would cause the next overrun.
     private static let pause = Duration.seconds(1)
-    /// What came before a pause of this length was evaluated before what came after it: a burst has shorter ones.
+    /// Events before a pause of this length were evaluated before the events after it.
+    ///
+    /// Pauses within a burst are shorter.
     private static let burstPause = Duration.milliseconds(400)
-    /// What came before a pause of this length counts no more, also if the kernel never gave its answer.
+    /// Events before a pause of this length are forgotten, even if the kernel never gave their answer.
     private static let memory = Duration.seconds(2)
 
-    /// The socket of the notifications, which is readable when there are events.
+    /// The descriptor of the notification socket, which is readable when there are events.
     package let descriptor: Int32
     private var recorder: Recorder
     private var replay = RecordingReplay()
-    /// When the tables can be read again, after notifications were lost; `nil` while none were.
+    /// When the tables can be dumped again after notifications were lost; `nil` if none were lost.
     private var dumpDue: ContinuousClock.Instant?
     private var lastDump = ContinuousClock.now
 
     private var trace = AnswerTrace<ReachabilityReport>()
     private var search = CauseSearch(keepsTouches: true)
-    /// The last answer of the kernel to each query.
+    /// The kernel's last answer to each query.
     private var delivered: [Int: Answer] = [:]
     /// The time of the last event.
     private var lastEvent: Recording.Time?
 
-    /// Opens the sockets, and reads all tables.
+    /// Opens the sockets, and dumps all tables.
     ///
     /// - Throws: An error if the kernel or a sandbox refuses notifications or dumps.
     package init() throws(ReachabilityError) {
@@ -48,7 +51,9 @@ package struct LiveEvents: ~Copyable {
 
     // MARK: Events
 
-    /// Reads the events that are there; none of those between a loss of notifications and the next dump.
+    /// Reads the available events.
+    ///
+    /// Events between a loss of notifications and the next dump are dropped.
     package mutating func read() throws(ReachabilityError) {
         _ = recorder.clock.follow()
         if try recorder.readEvents() == .overrun { dumpDue = dumpDue ?? max(.now, lastDump + Self.pause) }
@@ -80,7 +85,7 @@ package struct LiveEvents: ~Copyable {
         }
         replay.take(entry)
         guard search.isPending else { return }
-        // The copy of the network is gone before the next entry changes it.
+        // The copy of the network is released before the next entry changes the network.
         let replay = replay
         search.evaluate(&trace, on: RecordedRouting(replay))
     }
@@ -90,7 +95,7 @@ package struct LiveEvents: ~Copyable {
         trace.evaluate(queries, on: RecordedRouting(replay))
     }
 
-    /// Forgets the events before a pause, but for those whose answer the kernel is still to give.
+    /// Forgets the events before a pause, except those whose answer the kernel has not given yet.
     private mutating func settle(after pause: Duration) {
         for number in trace.evaluated {
             let isGiven = delivered[number].map { trace.isNewest($0, of: number) } ?? true
@@ -101,7 +106,7 @@ package struct LiveEvents: ~Copyable {
         if trace.isSettled, search.isSettled { search.forget() }
     }
 
-    /// Forgets the events so far, which changed what they did.
+    /// Forgets the events so far, because their effects are settled.
     private mutating func settle() {
         trace.settle()
         search.forget()
@@ -109,39 +114,39 @@ package struct LiveEvents: ~Copyable {
 
     // MARK: Queries
 
-    /// Follows a query, and returns its number.
+    /// Adds a query, and returns its number.
     package mutating func follow(_ query: NetworkQuery<ReachabilityReport>) -> Int {
         let number = trace.add(query)
         evaluate([number])
         return number
     }
 
-    /// Follows another query in the place of one.
+    /// Replaces a query by another one.
     package mutating func follow(_ query: NetworkQuery<ReachabilityReport>, insteadOf number: Int) {
         trace.replace(number, with: query)
         search.forget(number)
         evaluate([number])
     }
 
-    /// Whether the events so far explain an answer of the kernel: with one of them the recorded network has it.
+    /// Whether the events so far explain an answer of the kernel: after one of them, the recorded network gives it.
     package func explains(_ answer: Answer, to number: Int) -> Bool {
         trace.firstStep(of: number, to: answer).map { search.isWhole($0.event) } ?? false
     }
 
-    /// The event that gave a query an answer of the kernel, or those of which one did; none where none is known.
+    /// The event after which a query had an answer of the kernel, or the candidates for it; empty if none is known.
     package mutating func causes(of answer: Answer, to number: Int) -> [Recording.Event] {
         delivered[number] = answer
         return search.causes(of: answer, to: number, &trace)
     }
 }
 
-// MARK: - The network now
+// MARK: - The present network
 
 extension RecordedRouting {
-    /// Dumps the calling thread's network namespace, as a recording of this moment would.
+    /// Dumps the calling thread's network namespace, as for a recording.
     ///
     /// - Returns: The network.
-    /// - Throws: An error when the kernel does not answer; a table that it lacks is empty.
+    /// - Throws: An error if the kernel does not answer. A table that the kernel does not have is empty.
     package static func live() throws(ReachabilityError) -> RecordedRouting {
         var recorder = try Recorder()
         var replay = RecordingReplay()
@@ -151,7 +156,7 @@ extension RecordedRouting {
 }
 
 extension RecordingReplay {
-    /// Applies a dump of this machine, as a recording of it would.
+    /// Applies a dump of this machine, as for a recording.
     mutating func take(_ dump: RecordedSnapshot) {
         func take(_ content: RecordingEntry.Content) {
             self.take(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))

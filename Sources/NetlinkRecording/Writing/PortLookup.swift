@@ -3,35 +3,35 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Finds the processes that own netlink ports, within a bounded share of the time.
+/// Finds the processes that own netlink ports, within a limited share of the time.
 struct PortLookup {
     typealias Port = Recording.Event.NetlinkPort
     typealias Requester = Recording.Event.Requester
-    /// Looks up the owners of ports, all ports together, as long as the meter lets it go on.
+    /// Looks up the owners of several ports together, for as long as the meter allows.
     typealias Finder = ([Port], inout LookupMeter, () -> Bool) -> [Finding]
 
-    /// What a lookup found out about a port.
+    /// The result of a lookup for a port.
     struct Finding {
         /// The owner; `nil` if it is unknown.
         var requester: Requester?
-        /// Whether the port still stands for that owner, as far as a short look shows it.
+        /// Whether the port still belongs to that owner, according to a quick check.
         var holds: () -> Bool = { true }
     }
 
-    /// The most processor time of the lookups between two reads of notifications that are due.
+    /// The most processor time of lookups between two reads of notifications.
     static let limit = Duration.milliseconds(200)
-    /// The part of the time that lookups can take: one in so many.
+    /// The inverse of the share of time that lookups can use.
     private static let share = 20
-    /// The time for lookups that is saved up while there are none.
+    /// The most unused time that is saved for later lookups.
     private static let reserve = Duration.milliseconds(500)
-    /// How long the owners of a port are taken to be the same.
+    /// How long the owners of a port are assumed to be unchanged.
     private static let lifetime = Duration.seconds(1)
-    /// The most ports that are remembered.
+    /// The most ports that are stored.
     private static let portLimit = Requester.portLimit
 
-    /// The ports that were looked up, when, and what was found.
+    /// The ports that were looked up, with the time and the result.
     private var known: [UInt32: (time: ContinuousClock.Instant, finding: Finding)] = [:]
-    /// What the recording says of ports since its last dump.
+    /// The owners that the recording states since its last dump.
     private var stated: [UInt32: Requester] = [:]
     private var budget = reserve
     private var last: ContinuousClock.Instant?
@@ -39,8 +39,8 @@ struct PortLookup {
     private let clock: () -> Duration
 
     /// - Parameters:
-    ///   - find: Looks ports up; by default in `/proc`.
-    ///   - clock: The processor time of this thread, which another program that is busy does not use up.
+    ///   - find: Looks up ports; by default in `/proc`.
+    ///   - clock: The processor time of this thread, which other busy programs do not use up.
     init(
         _ find: @escaping Finder = { PortLookup.find($0, metered: &$1, attending: $2) },
         clock: @escaping () -> Duration = LookupMeter.processorTime
@@ -48,26 +48,28 @@ struct PortLookup {
         (self.find, self.clock) = (find, clock)
     }
 
-    /// How many ports are remembered.
+    /// The number of stored ports.
     var count: Int { max(known.count, stated.count) }
 
-    /// Writes the owner of each port again: the previous ones were dropped, or a dump follows, and readers then forget
-    /// them.
+    /// States the owner of each port again, because earlier statements were dropped, or because a dump follows, after
+    /// which readers forget them.
     mutating func stateAgain() {
         stated = [:]
     }
 
-    /// The owners of the ports of some messages that the recording does not contain yet; they are written first.
+    /// The owners of the ports of some messages, as far as the recording does not contain them yet.
     ///
-    /// A port is looked up again after a while, or when its owner has ended or closed the socket: the number can belong
-    /// to another process then. Without the time for that, what was stated of it is taken back. One look at all
-    /// processes serves all ports.
+    /// They are written before the messages.
+    ///
+    /// A port is looked up again after a while, or when its owner has ended or closed the socket, because the number
+    /// can then belong to another process. If there is no time for that, the earlier statement is withdrawn. One scan
+    /// of all processes serves all ports.
     ///
     /// - Parameters:
     ///   - ports: Different ports.
-    ///   - limit: The processor time that a lookup can take, of which what it took is subtracted.
+    ///   - limit: The processor time that a lookup can use. The used time is subtracted.
     ///   - now: The present instant.
-    ///   - attend: Called again and again during a lookup, which ends where it returns `false`.
+    ///   - attend: Called repeatedly during a lookup. The lookup ends when it returns `false`.
     /// - Returns: An annotation for each port whose owner is new.
     mutating func statements(
         about ports: [UInt32],
@@ -90,7 +92,7 @@ struct PortLookup {
             }
     }
 
-    /// Takes back what was stated of other ports, as far as a reader does not keep as many.
+    /// Withdraws statements about other ports, if a reader cannot store as many.
     private mutating func makeRoom(for changed: [UInt32], keeping ports: [UInt32]) -> [RecordingAnnotation] {
         let added = changed.count { stated[$0] == nil }
         let excess = stated.count + added - Self.portLimit
@@ -127,7 +129,7 @@ struct PortLookup {
     }
 }
 
-/// The processor time of a lookup, which has a limit, and what goes on meanwhile.
+/// Limits the processor time of a lookup, and calls its caller meanwhile.
 struct LookupMeter {
     /// How often the caller is called during a lookup.
     private static let interval = Duration.milliseconds(1)
@@ -146,15 +148,17 @@ struct LookupMeter {
         (self.limit, self.clock, begin) = (limit, clock, clock())
     }
 
-    /// The time that the lookup has taken, without what its caller did meanwhile.
+    /// The processor time of the lookup, without the time of its caller's work.
     var used: Duration { clock() - begin }
 
-    /// Whether a lookup can go on, which is asked before each step of some microseconds.
+    /// Whether a lookup can continue.
+    ///
+    /// It asks this before each step of some microseconds.
     ///
     /// - Parameters:
-    ///   - part: The part of the time at which a first part of the lookup has to end.
-    ///   - attend: What the caller does meanwhile; it returns whether the lookup can go on.
-    /// - Returns: Whether it can go on.
+    ///   - part: The share of the time limit at which the first part of the lookup has to end.
+    ///   - attend: The caller's work. Returns whether the lookup can continue.
+    /// - Returns: Whether the lookup can continue.
     mutating func goesOn(to part: Double = 1, _ attend: () -> Bool) -> Bool {
         let now = used
         guard !isStopped, now < limit * part else { return false }
@@ -177,20 +181,22 @@ struct LookupMeter {
 // MARK: - /proc
 
 extension PortLookup {
-    /// The part of the time for the search for sockets; processes with the number of a port are looked for then.
+    /// The share of the time limit for the search for sockets.
+    ///
+    /// After that, processes with the number of a port are searched.
     private static let socketPart = 0.75
 
-    /// Looks ports up in `/proc`, with one look at each process.
+    /// Looks up ports in `/proc`, with one scan of the processes.
     ///
-    /// What is not found before the meter stops it is not stated as exact.
+    /// Results that are incomplete when the meter stops the scan are not stated as exact.
     ///
     /// - Parameters:
     ///   - ports: The ports.
-    ///   - visibility: How much of the processes is shown.
-    ///   - processes: The processes to look at; `nil` for all.
-    ///   - meter: The time.
-    ///   - attend: Called meanwhile.
-    /// - Returns: The owner of each port; `nil` if this process may not see enough processes.
+    ///   - visibility: How many processes are visible.
+    ///   - processes: The processes to scan; `nil` for all.
+    ///   - meter: The time limit.
+    ///   - attend: Called during the scan.
+    /// - Returns: The owner of each port; `nil` if this process cannot see enough processes.
     static func find(
         _ ports: [Port],
         _ visibility: ProcessVisibility = .current,
@@ -218,7 +224,7 @@ extension PortLookup {
             if let named = candidates(port, inode.flatMap { search.holders[$0] } ?? [], search) {
                 return named
             }
-            // A process that is not shown can have the socket, or the number.
+            // An invisible process can have the socket, or the number.
             let isGone = inode == nil && showsHost && search.hasAllCandidates && port.processIdentifier != nil
             // Another process can have the number at the next change.
             return isGone
@@ -226,9 +232,9 @@ extension PortLookup {
         }
     }
 
-    /// Names the holders of a socket; `nil` if one of them has ended, or they are no finding.
+    /// Describes the holders of a socket; `nil` if one of them has ended, or if they are not a valid finding.
     private static func exactFinding(_ holders: [ProcessSearch.Holder]) -> Finding? {
-        // The manager of services opens sockets for them, and can be the only one that is left of its service.
+        // The service manager opens sockets for services. It can be the only holder left after the service has ended.
         guard holders.map(\.process) != [1], holders.count <= Requester.limit else { return nil }
         let order = managerLast(holders.map(\.process).sorted())
         let processes = order.compactMap { RunningProcess(reading: $0) }
@@ -239,8 +245,8 @@ extension PortLookup {
         return Finding(requester: requester) { holders.allSatisfy(\.link.isOpen) }
     }
 
-    /// Names those that can have a port: those that have the socket, then the process whose number it is, then others
-    /// that have it in a PID namespace of their own.
+    /// Describes the candidates for a port: processes that have the socket, then the process with the number, then
+    /// other processes that have the number in their own PID namespace.
     private static func candidates(
         _ port: Port,
         _ holders: [ProcessSearch.Holder],
@@ -265,13 +271,13 @@ extension PortLookup {
         }
     }
 
-    /// Puts the manager of services, which opens sockets for them, behind the others.
+    /// Puts the service manager, which opens sockets for services, last.
     private static func managerLast(_ processes: [Int32]) -> [Int32] {
         processes.filter { $0 != 1 } + processes.filter { $0 == 1 }
     }
 
-    /// The inodes of the rtnetlink sockets that ports have in this thread's network namespace, those that are open;
-    /// `nil` if they cannot be read.
+    /// The inodes of the open rtnetlink sockets that have these ports in this thread's network namespace; `nil` if
+    /// they cannot be read.
     private static func inodes(
         of ports: [Port],
         _ meter: inout LookupMeter,
@@ -304,9 +310,9 @@ extension PortLookup {
     }
 }
 
-/// A look at all processes for those that ports can stand for.
+/// A scan of all processes for possible owners of ports.
 private struct ProcessSearch {
-    /// A process that has a socket, and where.
+    /// A process that has a socket, and its link to the socket.
     struct Holder {
         let process: Int32
         let link: RunningProcess.SocketLink
@@ -314,16 +320,16 @@ private struct ProcessSearch {
 
     static let table = "/proc/thread-self/net/netlink"
 
-    /// The processes, those with the numbers of ports first.
+    /// The processes, beginning with those whose numbers are ports.
     private var processes: [Int32] = []
     /// Whether the sockets of all processes were read.
     private(set) var hasReadAll = true
-    /// Whether all processes were compared with the numbers of ports.
+    /// Whether all processes were compared with the ports.
     private(set) var hasAllCandidates = true
-    /// The processes that have sockets, by inodes.
+    /// The processes that have sockets, by inode.
     private(set) var holders: [UInt32: [Holder]] = [:]
-    /// The processes that have a number for themselves, in this thread's network namespace: that of the PID namespace
-    /// of `/proc`, and others.
+    /// The processes that have a number in their own PID namespace and are in this thread's network namespace: the
+    /// one in the PID namespace of `/proc`, and others.
     private(set) var candidates: [Int32: (own: Int32?, others: [Int32])] = [:]
     /// The processes in this thread's network namespace whose rtnetlink socket the manager of services binds, if a port
     /// is the manager's.
@@ -367,7 +373,7 @@ private struct ProcessSearch {
         let numbers = Set(ports.compactMap(\.processIdentifier))
         guard !numbers.isEmpty, let namespace = Self.inode(of: Self.table) else { return }
         for process in processes {
-            // Those with the numbers come first, and are few.
+            // Processes with these numbers come first and are few.
             guard numbers.contains(process) || meter.goesOn(attend) else {
                 hasAllCandidates = false
                 return
@@ -389,7 +395,9 @@ private struct ProcessSearch {
         }
     }
 
-    /// The inode of a file, which differs between the network namespaces of `/proc/PID/net`.
+    /// The inode of a file.
+    ///
+    /// The inodes of `/proc/PID/net` differ between network namespaces.
     private static func inode(of path: String) -> ino_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_ino : nil

@@ -8,11 +8,11 @@ internal import SystemSupport
 package struct RecordedSnapshot: Sendable {
     /// The clocks when the last dump ended.
     package let clock: ClockReading
-    /// The indexes of the interfaces that nl80211 lists.
+    /// The indices of the interfaces that nl80211 lists as Wi-Fi.
     package let wirelessInterfaces: [UInt32]
-    /// The indexes of the interfaces that sysfs describes as cellular modems.
+    /// The indices of the interfaces that sysfs reports as cellular modems.
     package let cellularInterfaces: [UInt32]
-    /// The settings of all interfaces that no message holds.
+    /// The settings of all interfaces that no kernel message contains.
     var settingsOfAll = RoutingSettings()
     /// Whether the recorder received notifications during the dump.
     package let isWatched: Bool
@@ -21,12 +21,12 @@ package struct RecordedSnapshot: Sendable {
     /// The time when the last dump ended.
     package var time: Recording.Time { clock.time }
 
-    /// The tables that changed in each attempt to dump them.
+    /// The tables that changed during each attempt to dump them.
     package var changingTables: [RecordingAnnotation.Table] {
         tables.filter { $0.state == .changing }.map { .init($0.table, family: $0.family) }
     }
 
-    /// The tables that the kernel lacks or refused.
+    /// The tables that the kernel does not have or refused to dump.
     package var missingTables: [RecordingAnnotation.Table] {
         tables.compactMap { table in
             guard case .missing(let number) = table.state else { return nil }
@@ -36,7 +36,7 @@ package struct RecordedSnapshot: Sendable {
 }
 
 extension RecordedSnapshot {
-    /// The most numbers in one annotation: `ip monitor file` reads messages of at most 16 KiB.
+    /// The most indices in one annotation: `ip monitor file` reads messages of at most 16 KiB.
     private static let annotationSize = 1_000
 
     /// The messages of all tables between the annotations of the dump, each padded.
@@ -49,7 +49,7 @@ extension RecordedSnapshot {
             (wirelessInterfaces, RecordingAnnotation.wirelessInterfaces),
             (cellularInterfaces, RecordingAnnotation.cellularInterfaces),
         ] {
-            // An empty list is written too: it states that there are none.
+            // An empty list is also written: it states that there are no such interfaces.
             for start in stride(from: 0, through: max(0, indexes.count - 1), by: Self.annotationSize) {
                 bytes.append(annotation(Array(indexes[start...].prefix(Self.annotationSize))))
             }
@@ -67,16 +67,16 @@ extension RecordedSnapshot {
 
 /// The dump of one table of one family.
 ///
-/// Each family is dumped separately: a strict kernel then sends nothing else, and only the table that changed has to
-/// be dumped again.
+/// Each family is dumped separately: a kernel with strict checks then sends nothing else, and only a table that
+/// changed has to be dumped again.
 struct RecordedTable: Hashable, Sendable {
-    /// How a dump went.
+    /// The result of a dump.
     enum State: Hashable, Sendable {
         /// No change was noticed during the dump.
         case consistent
-        /// The table changed during the dump: entries can be missing or doubled.
+        /// The table changed during the dump, so that entries can be missing or duplicate.
         case changing
-        /// The kernel lacks the table or refused it: errno.
+        /// The kernel does not have the table or refused the dump; the errno.
         case missing(Int32)
     }
 
@@ -93,7 +93,7 @@ struct RecordedTable: Hashable, Sendable {
         self.family = family
     }
 
-    /// All tables in the order of a recording: tables that others refer to come first.
+    /// All tables in the order of a recording: a table comes before tables that refer to it.
     static let all: [RecordedTable] = [
         .init(.links), .init(.addresses, .v4), .init(.addresses, .v6), .init(.neighbours, .v4),
         .init(.neighbours, .v6), .init(.nexthops), .init(.routes, .v4), .init(.routes, .v6),
@@ -101,8 +101,8 @@ struct RecordedTable: Hashable, Sendable {
         .init(.rules, .v6), .init(.settings, .v4), .init(.settings, .v6),
     ]
 
-    /// Keeps a message of the dump, unless it is of another family: a kernel without the family sends messages of all
-    /// others.
+    /// Stores a message of the dump, unless it belongs to another family: a kernel without the family sends messages
+    /// of all others.
     mutating func keep(_ message: NetlinkMessage) {
         guard family == nil || message.family == family?.rawValue else { return }
         messages.appendPadded(message.bytes)
@@ -118,18 +118,18 @@ struct RecordedTable: Hashable, Sendable {
 // MARK: - Events
 
 extension RecordedTable {
-    /// Whether a dump of the table, taken when a notification came, may be wrong.
+    /// Whether a dump of the table that was made around a notification may be wrong.
     func mayDiffer(after message: NetlinkMessage) -> Bool {
         let isSameFamily = family?.rawValue == message.family ?? 0
         return switch DumpRequest.Table(of: message) {
-        // IPv4 routes disappear silently with a link that goes down, and addresses with a removed link.
+        // IPv4 routes disappear without a notification when a link goes down, and addresses when a link is removed.
         case .links: true
         case .addresses: isSameFamily && (table == .addresses || table == .routes)
         case .nexthops: table == .nexthops || table == .routes
         case .neighbours: table == .neighbours && isSameFamily
         case .routes: table == .routes && isSameFamily
         case .rules: table == .rules && isSameFamily
-        // Link messages have settings too.
+        // Link messages also contain settings.
         case .settings: table == .settings && isSameFamily || table == .links
         case nil: false
         }

@@ -5,9 +5,9 @@ internal import NetlinkReachability
 package import RoutingModel
 package import SystemSupport
 
-/// When a recorder that follows notifications stops.
+/// When a recorder that writes notifications stops.
 package struct RecordingStop: Hashable, Sendable {
-    /// Stops when this descriptor becomes readable or is hung up; `nil` for none.
+    /// Stops when this descriptor becomes readable or is hung up; `nil` to stop without one.
     ///
     /// The recorder does not read from it.
     package var descriptor: Int32?
@@ -16,7 +16,7 @@ package struct RecordingStop: Hashable, Sendable {
 
     /// Creates a condition.
     ///
-    /// Without arguments the recorder does not stop.
+    /// Without arguments, the recorder does not stop.
     package init(descriptor: Int32? = nil, duration: Duration? = nil) {
         self.descriptor = descriptor
         self.duration = duration
@@ -29,14 +29,16 @@ package struct RecordingSummary: Hashable, Sendable {
     package var messages = 0
     /// The number of bytes written.
     package var bytes: UInt64 = 0
-    /// How often notifications were lost, or the recorder could not look for them, each time with a new dump.
+    /// How often notifications were lost, or the recorder could not read them.
+    ///
+    /// A new dump follows each time.
     package var overruns = 0
-    /// The tables of the last dump that changed in each attempt.
+    /// The tables of the last dump that changed during each attempt.
     package var changingTables: [RecordingAnnotation.Table] = []
-    /// The tables of the last dump that the kernel lacks or refused.
+    /// The tables of the last dump that the kernel does not have or refused to dump.
     package var missingTables: [RecordingAnnotation.Table] = []
 
-    /// Describes a dump that was written.
+    /// Updates the summary after a dump was written.
     fileprivate mutating func take(_ snapshot: RecordedSnapshot) {
         messages = snapshot.tables.reduce(0) { $0 + $1.count }
         changingTables = snapshot.changingTables
@@ -45,12 +47,14 @@ package struct RecordingSummary: Hashable, Sendable {
 }
 
 extension Recorder {
-    /// Writes a dump and, if there is a condition to stop, each notification until then and a closing dump.
+    /// Writes a dump.
+    ///
+    /// If there is a stop condition, also writes all notifications until then and a closing dump.
     ///
     /// The closing dump includes changes without a notification: IPv4 routes disappear with their link silently.
-    /// After lost notifications the recording has a mark and a new dump. Whenever the queue is empty, all
-    /// notifications are in the file. A pipe whose reader is gone ends it with the error of a write, also while nothing
-    /// changes.
+    /// After lost notifications, the recording has a mark and a new dump. Whenever the queue is empty, all
+    /// notifications are in the file. If the reader of a pipe is gone, the recording ends with a write error, even
+    /// while nothing changes.
     package mutating func record(
         into writer: inout RecordingWriter,
         until stop: RecordingStop? = nil,
@@ -86,7 +90,9 @@ extension Recorder {
         return summary
     }
 
-    /// Writes the queued notifications, or marks their loss and writes a dump.
+    /// Writes the queued notifications.
+    ///
+    /// If some were lost, marks the loss and writes a dump.
     ///
     /// - Returns: Whether nothing was lost.
     @discardableResult
@@ -94,11 +100,11 @@ extension Recorder {
         into output: inout Output,
         _ wait: inout RecordingWait
     ) throws(ReachabilityError) -> Bool {
-        // A disk that is slow holds up what was received.
+        // A slow disk delays the received notifications.
         output.setCurrent(false)
         defer { output.setCurrent(true) }
         guard try !markLoss(in: &output) else {
-            // While the changes continue each dump would cause the next overrun.
+            // During continuous changes, each dump would cause the next overrun.
             guard try !wait.backOff() else { return false }
             dropPending()
             try recordDump(into: &output)
@@ -110,7 +116,7 @@ extension Recorder {
         return true
     }
 
-    /// Marks that the machine has slept, and writes a dump.
+    /// Marks that the machine slept, and writes a dump.
     mutating func recordSleep<Output: RecordingOutput & ~Copyable>(
         _ duration: Duration,
         into output: inout Output
@@ -126,7 +132,7 @@ extension Recorder {
 
     /// Marks that the host's clock was set, if it was.
     ///
-    /// The notifications that are read must be written: they have the offset from before.
+    /// The notifications that were read must be written before, because they have the previous offset.
     private mutating func stateClock<Output: RecordingOutput & ~Copyable>(
         into output: inout Output
     ) throws(ReachabilityError) {
@@ -145,7 +151,7 @@ extension Recorder {
         try stateClock(into: &output)
     }
 
-    /// Takes a dump, and writes it between the notifications that came before it and after it.
+    /// Makes a dump, and writes it between the earlier and the later notifications.
     mutating func recordDump<Output: RecordingOutput & ~Copyable>(
         into output: inout Output,
         _ write: (inout Output, RecordedSnapshot) throws(RecordingError) -> Void = {
@@ -170,9 +176,11 @@ extension Recorder {
         summary.take(snapshot)
     }
 
-    /// Reads the queued notifications, and marks where some were lost, or came while the recorder could not look.
+    /// Reads the queued notifications.
     ///
-    /// The time at which those came is not known. They are dropped, as a dump follows.
+    /// Marks if some were lost, or if some arrived while the recorder could not read them.
+    ///
+    /// The arrival times of the latter are not known. They are dropped, because a dump follows.
     ///
     /// - Returns: Whether there is a mark.
     mutating func markLoss<Output: RecordingOutput & ~Copyable>(

@@ -6,21 +6,21 @@ package import RoutingModel
 package import SystemSupport
 
 extension Recorder {
-    /// The pause before writing is tried again after an error, at first and at most.
+    /// The first and the longest pause before a retry after a write error.
     private static let retryPauses = (first: Duration.seconds(1), last: Duration.seconds(60))
 
     /// Writes dumps and notifications into a directory, until it is stopped.
     ///
-    /// An error after the first dump does not end the recording: it is tried again until it succeeds, and what is
-    /// missing is marked. Without notifications there is nothing to do, and the thread sleeps.
+    /// An error after the first dump does not end the recording: writing is retried until it succeeds, and the
+    /// missing part is marked. Without notifications, the thread sleeps.
     ///
     /// - Parameters:
     ///   - rotation: The directory.
     ///   - stop: When to stop.
-    ///   - sleep: How the machine's sleep is noticed; `nil` where it cannot be.
+    ///   - sleep: Detects that the machine slept; `nil` if that is not possible.
     ///   - notice: Called with each error, and with `nil` when the recording resumes.
     /// - Returns: The contents of the recording.
-    /// - Throws: An error before the first dump is written, or of the last retry at the end.
+    /// - Throws: An error before the first dump is written, or the error of the last retry at the end.
     package mutating func record(
         into rotation: inout RecordingRotation,
         until stop: RecordingStop,
@@ -51,7 +51,7 @@ extension Recorder {
                     try take(wake, &rotation, &wait)
                 }
             } catch {
-                // The kernel does not know of the error: notifications queue up, or are lost.
+                // The kernel does not know about the error: notifications are queued or lost.
                 if firstError == nil { notice(error) }
                 firstError = firstError ?? error
                 rotation.abandon()
@@ -78,7 +78,7 @@ extension Recorder {
     ) throws(ReachabilityError) {
         switch wake {
         case .events, .clockSet:
-            // After a loss a dump was written, and another one at once would cause the next loss.
+            // After a loss, a dump was written already. Another one now would cause the next loss.
             if try recordEvents(into: &rotation, &wait), rotation.isFull {
                 try beginFile(&rotation, .continued)
             }
@@ -94,7 +94,9 @@ extension Recorder {
         }
     }
 
-    /// Whether a dump that is due can be made: one for the lifetimes of routes has a budget.
+    /// Whether a dump that is due can be made.
+    ///
+    /// Dumps for the lifetimes of routes have a budget.
     private mutating func hasRoomForDump(_ rotation: inout RecordingRotation) throws(ReachabilityError)
         -> Bool
     {
@@ -110,8 +112,8 @@ extension Recorder {
 
     /// Begins the next file.
     ///
-    /// The notifications that came during its dump are in the file before. Where the dump has outgrown the limit, the
-    /// changes continue in that file as long as there is room.
+    /// The notifications that arrived during its dump are in the previous file. If the dump has outgrown the limit,
+    /// changes continue in that file as long as there is space.
     private mutating func beginFile(
         _ rotation: inout RecordingRotation,
         _ reason: RecordingAnnotation?
@@ -122,13 +124,13 @@ extension Recorder {
         }
     }
 
-    /// Opens the directory again after an error, and begins a file that states it.
+    /// Opens the directory again after an error, and begins a file that states the error.
     private mutating func resume(
         _ rotation: inout RecordingRotation,
         after error: ReachabilityError
     ) throws(ReachabilityError) {
         try attempt { () throws(RecordingError) in try rotation.reopen() }
-        // Notifications received in between are in no file.
+        // Notifications that were received in between are in no file.
         while try readEvents() == .changes { dropPending() }
         dropPending()
         try beginFile(&rotation, .unwritten(number: error.number == 0 ? EIO : error.number))

@@ -6,40 +6,40 @@ package import RoutingModel
 
 /// Records the calling thread's network namespace.
 ///
-/// A dump is not atomic: entries that change during it can be missing or doubled, and only some dumps report that
+/// A dump is not atomic: entries that change during it can be missing or duplicate, and only some dumps report this
 /// (an IPv6 route dump does not, on Linux 6.18). The recorder therefore receives notifications during the dump, and
-/// repeats each table that one of them may have changed, at most five times. A table that still changes is kept
+/// repeats each table that a notification may have affected, at most five times. A table that still changes is stored
 /// and marked.
 ///
-/// The recorder holds a dump in memory until it is complete. It needs no privilege.
+/// The recorder keeps a dump in memory until it is complete. It needs no privilege.
 package struct Recorder: ~Copyable {
-    /// How often a table is dumped, at most.
+    /// The most attempts to dump a table.
     static let attempts = QuerySocket.dumpLimit
-    /// The most bytes of notifications kept during a dump.
+    /// The most bytes of notifications that are stored during a dump.
     ///
-    /// Further ones count as lost.
+    /// Further notifications count as lost.
     private static let pendingLimit = 4 << 20
-    /// The most bytes of notifications during which owners of ports are looked up.
+    /// The most bytes of queued notifications with which owners of ports are still looked up.
     private static let lookupLimit = pendingLimit / 4
     /// How long notifications can wait for the owners of their ports before they are written.
     private static let lookupWait = Duration.milliseconds(400)
-    /// The most datagrams that are read at once: while the changes continue the queue never gets empty.
+    /// The most datagrams that are read at once: during continuous changes, the queue never becomes empty.
     private static let burstLimit = 4_096
 
     private var queries: QuerySocket
-    /// Receives notifications during and after dumps; `nil` when a sandbox refuses it.
+    /// The socket for notifications during and after dumps; `nil` if a sandbox refuses it.
     var events: EventSocket?
-    /// Receives those of neighbours: as many as there are of them, none of the others is lost.
+    /// A separate socket for notifications of neighbours, so that their number causes no loss of others.
     private var neighbourEvents: EventSocket?
-    /// What is readable when there are notifications; empty when there are none.
+    /// The descriptors that are readable when there are notifications; empty if notifications are refused.
     let eventDescriptors: [Int32]
-    /// Time stamps and notifications that are newer than the last dump.
+    /// Time stamps and notifications since the last dump.
     private(set) var pending: [UInt8] = []
-    /// When the queue of notifications was seen to be empty last.
+    /// When the queue of notifications was last empty.
     var lastLook = SuspendingClock.now
-    /// How long the recorder can look away before it states it: the times of what comes meanwhile are not known.
+    /// The longest time without reading that is not stated: the times of notifications in it are not known.
     static let longestStall = Duration.seconds(1)
-    /// What the present recording has so far.
+    /// The summary of the present recording.
     var summary = RecordingSummary()
     /// Whether notifications were lost during a dump.
     var hasLost = false
@@ -47,20 +47,20 @@ package struct Recorder: ~Copyable {
     var clock: RecorderClock
     /// When routers may have prolonged routes.
     var lifetimes = LifetimeSchedule()
-    /// Selects what is written of changes that need no privilege.
+    /// Selects which changes that need no privilege are written.
     var unprivileged = UnprivilegedChanges()
     /// Finds the owners of the ports of notifications.
     var ports = PortLookup()
-    /// Why not all groups of notifications were joined; `nil` when they were.
+    /// Why not all notification groups were joined; `nil` if all were joined.
     let watchError: ReachabilityError?
 
-    /// Opens its sockets in the calling thread's network namespace, where they stay.
+    /// Opens the sockets, which stay in the calling thread's network namespace.
     ///
     /// - Parameters:
     ///   - eventBuffer: The receive buffer to request for notifications, in bytes.
     ///   - neighbours: Whether to receive notifications of neighbours.
     ///   - clock: Reads the host's clocks.
-    /// - Throws: An error when no socket for requests can be opened. Notifications are optional.
+    /// - Throws: An error if no socket for requests can be opened. Notifications are optional.
     package init(
         eventBuffer: UInt32 = 8 << 20,
         neighbours: Bool = true,
@@ -91,11 +91,11 @@ package struct Recorder: ~Copyable {
         }
     }
 
-    /// Dumps all tables, and repeats those that changed meanwhile.
+    /// Dumps all tables, and repeats tables that changed meanwhile.
     ///
     /// - Parameter drop: Called with notifications whose changes the dump includes.
     /// - Returns: The dump.
-    /// - Throws: An error when the kernel refuses a dump.
+    /// - Throws: An error if the kernel refuses a dump.
     package mutating func takeSnapshot(
         _ drop: ([UInt8]) -> Void = { _ in }
     ) throws(ReachabilityError) -> RecordedSnapshot {
@@ -103,12 +103,12 @@ package struct Recorder: ~Copyable {
         var tables = RecordedTable.all
         var stale = Set(tables.indices)
         for attempt in 0..<Self.attempts where !stale.isEmpty {
-            // Changes during the pause need no further dump.
+            // Changes during this pause need no further dump.
             if attempt > 0 { usleep(5_000 << UInt32(attempt)) }
             stale.formUnion(try collectEvents(tables))
             drop(takePending())
             unprivileged.dumpBegins()
-            // The dump can begin a file, and what comes after it is read without this.
+            // The dump can begin a new file, which is read without earlier statements.
             ports.stateAgain()
             for index in stale.sorted() {
                 tables[index] = try dump(tables[index])
@@ -142,7 +142,7 @@ package struct Recorder: ~Copyable {
             let isInterrupted = try queries.dump(request) { dumped.keep($0) }
             dumped.state = isInterrupted ? .changing : .consistent
         } catch {
-            // After a failure answers could still arrive on the old socket.
+            // After a failure, answers could still arrive on the old socket.
             queries = try QuerySocket()
             dumped = RecordedTable(known.table, known.family)
             guard dumped.accepts(refusal: error.number) else { throw error }
@@ -152,10 +152,10 @@ package struct Recorder: ~Copyable {
 
     // MARK: - Events
 
-    /// When the recording needs a dump of its own; `nil` for never.
+    /// When the recording needs another dump; `nil` for never.
     var dumpDue: ContinuousClock.Instant? { [lifetimes.due, unprivileged.dumpDue].compactMap(\.self).min() }
 
-    /// Reads the queued notifications into ``pending``, and returns the tables that they may have changed.
+    /// Reads the queued notifications into ``pending``, and returns the tables that they may affect.
     private mutating func collectEvents(_ tables: [RecordedTable]) throws(ReachabilityError) -> Set<Int> {
         var touched: Set<Int> = []
         let reading = try readEvents { message in
@@ -167,10 +167,10 @@ package struct Recorder: ~Copyable {
 
     /// Reads all queued notifications into ``pending``, each after its time stamp.
     ///
-    /// The owners of their ports stand ahead of them. A lookup begins when the queue is empty, as it takes its time,
-    /// and what comes meanwhile is read.
+    /// The owners of their ports come before them. A lookup begins when the queue is empty, because it takes time.
+    /// Notifications that arrive meanwhile are also read.
     ///
-    /// - Returns: ``FeedReading/changes`` when the queue is not empty yet.
+    /// - Returns: ``FeedReading/changes`` if the queue is not empty yet.
     mutating func readEvents(_ look: (NetlinkMessage) -> Void = { _ in }) throws(ReachabilityError)
         -> FeedReading
     {
@@ -201,9 +201,9 @@ package struct Recorder: ~Copyable {
         return reading
     }
 
-    /// Reads all queued notifications into ``pending``, and collects the ports that asked for their changes.
+    /// Reads all queued notifications into ``pending``, and collects the ports that requested their changes.
     ///
-    /// - Returns: ``FeedReading/changes`` when the queue is not empty yet.
+    /// - Returns: ``FeedReading/changes`` if the queue is not empty yet.
     private mutating func receiveEvents(
         _ ports: inout Set<UInt32>,
         _ look: (NetlinkMessage) -> Void
@@ -254,7 +254,7 @@ package struct Recorder: ~Copyable {
             switch reading {
             case .changes: continue
             case .overrun:
-                // The kernel drops further ones until the queue is empty.
+                // The kernel drops further notifications until the queue is empty.
                 while try neighbourEvents?.receive({ _ in }) != .empty {}
                 var tables: [RecordedTable] = []
                 for family in IPAddress.Family.allCases {
@@ -266,13 +266,13 @@ package struct Recorder: ~Copyable {
         }
     }
 
-    /// Returns the notifications that are not written yet, and forgets them.
+    /// Removes and returns the notifications that are not written yet.
     mutating func takePending() -> [UInt8] {
         defer { pending.removeAll(keepingCapacity: true) }
         return pending
     }
 
-    /// Forgets the notifications that are not written yet, and what was stated with them.
+    /// Forgets the notifications that are not written yet, and the statements about their ports.
     mutating func dropPending() {
         _ = takePending()
         ports.stateAgain()
@@ -282,12 +282,12 @@ package struct Recorder: ~Copyable {
 extension RecordedTable {
     /// Sets the state of a table whose dump the kernel refused.
     ///
-    /// - Returns: Whether the refusal means that the kernel has no such table.
+    /// - Returns: Whether the refusal means that the kernel does not have the table.
     mutating func accepts(refusal number: Int32) -> Bool {
         switch (table, number) {
         case (.links, _): return false
         case (.nexthops, EOPNOTSUPP):
-            // Before Linux 5.3 there are no nexthop objects: the table is empty.
+            // Before Linux 5.3, there are no nexthop objects, so the table is empty.
             state = .consistent
         case (_, EOPNOTSUPP), (_, EAFNOSUPPORT), (_, EPFNOSUPPORT), (_, EPROTONOSUPPORT):
             state = .missing(number)
@@ -296,7 +296,7 @@ extension RecordedTable {
         return true
     }
 
-    /// The indexes of the links in the dump that sysfs describes as cellular modems.
+    /// The indices of the links in the dump that sysfs reports as cellular modems.
     fileprivate var cellularInterfaces: [UInt32] {
         var indexes: [UInt32] = []
         forEachMessage { message in
@@ -311,10 +311,10 @@ extension RecordedTable {
 
 /// The clock of a recorder's time stamps.
 ///
-/// A stamp is CLOCK_BOOTTIME plus the offset that the recording states. A clock that is set therefore changes no stamp
-/// before the recording states its new offset, and no notification has the time of the wrong offset.
+/// A time stamp is CLOCK_BOOTTIME plus the offset that the recording states. A clock that is set therefore affects no
+/// time stamp before the recording states its new offset, and no notification has a time with the wrong offset.
 struct RecorderClock {
-    /// By how much the offset differs at least after the wall clock was set, in microseconds.
+    /// The smallest change of the offset that counts as setting the wall clock, in microseconds.
     private static let threshold: Int64 = 1_000
 
     private let read: @Sendable () -> ClockReading
@@ -326,17 +326,19 @@ struct RecorderClock {
         offset = read().offset
     }
 
-    /// The clocks now, with the wall clock at the stated offset.
+    /// The present clocks, with the wall clock at the stated offset.
     var reading: ClockReading {
         var reading = read()
         reading.sinceEpoch = reading.sinceBoot + offset
         return reading
     }
 
-    /// The time stamp of now.
+    /// The present time stamp.
     var now: Recording.Time { reading.time }
 
-    /// Takes the offset of the host's clock if it was set; returns whether the recording has to state it.
+    /// Updates the offset if the host's clock was set.
+    ///
+    /// Returns whether the recording has to state it.
     mutating func follow() -> Bool {
         let new = read().offset
         guard abs(new - offset) >= Self.threshold else { return false }

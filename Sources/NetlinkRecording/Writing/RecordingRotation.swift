@@ -3,61 +3,67 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Writes the files of a ``RecordingDirectory``, and deletes the oldest so that they never take more than a limit.
+/// Writes the files of a ``RecordingDirectory``, and deletes the oldest so that their total size stays within a
+/// limit.
 ///
-/// Each file begins with a dump. A file that is complete is on the disk before the next one is created. After an error
-/// ``isOpen`` is false, and ``reopen()`` begins anew.
+/// Each file begins with a dump. A completed file is synced to the disk before the next one is created. After an
+/// error,
+/// ``isOpen`` is false, and ``reopen()`` starts again.
 ///
-/// The directory can be one that others write to. A file is created where nothing has its name, and no symbolic link
-/// is followed. Only files that this user owns, that have no other name and that begin as a recorder's do are counted
-/// and deleted.
+/// Others may also write to the directory. A file is created only if its name is unused, and no symbolic link is
+/// followed. Only files that this user owns, that have no other name and that begin like a recorder's file are
+/// counted and deleted.
 package struct RecordingRotation: ~Copyable {
-    /// A file of this recorder, or of one before it.
+    /// A file of this recorder, or of an earlier one.
     private struct File {
         let number: UInt64
         let device: dev_t
         let inode: ino_t
         var length: UInt64
-        /// What the file takes on the disk, in blocks.
+        /// The size of the file on the disk, in whole blocks.
         var size: UInt64 { length.addingClamped(4_095) & ~4_095 }
     }
 
     /// How long a written notification can be missing on the disk after a power cut.
     private static let syncDelay = Duration.seconds(2)
-    /// How many names that others took are passed over.
+    /// How many used names are skipped.
     private static let trials = 1_000
-    /// The parts into which the limit is divided, where a dump is not larger than half of one.
+    /// The number of parts into which the limit is divided, if a dump is at most half of a part.
     private static let parts: UInt64 = 8
 
     package let path: String
     let limit: UInt64
     private var directory: Int32 = -1
-    /// The files, oldest first; the last one is written to while ``isOpen``.
+    /// The files, oldest first.
+    ///
+    /// The last one is being written while ``isOpen``.
     private var files: [File] = []
     private var descriptor: Int32 = -1
     private var dumpSize: UInt64 = 0
-    /// Whether the recording ends: a dump may no longer push out the changes before it.
+    /// Whether the recording is ending.
+    ///
+    /// A dump may then no longer evict earlier changes.
     var isEnding = false
-    /// Called with ``RecordingError/Reason/dumpTooLarge(bytes:)`` when the limit is too small for this host, and again
-    /// when the limit that it needs has changed by a MiB.
+    /// Called with ``RecordingError/Reason/dumpTooLarge(bytes:)`` if the limit is too small for this host, and again
+    /// when the needed limit has changed by a MiB.
     private let warn: (RecordingError) -> Void
     /// The limit of the last warning, in bytes.
     private var warnedLimit: UInt64 = 0
     package private(set) var byteCount: UInt64 = 0
-    /// When the file has to be written to the disk; `nil` while all of it is there.
+    /// When the file has to be synced to the disk; `nil` if it is synced.
     package private(set) var syncDue: ContinuousClock.Instant?
 
-    /// Opens a directory, or creates it, and takes it for this recorder.
+    /// Opens or creates a directory, and locks it for this recorder.
     ///
     /// - Parameters:
     ///   - path: The directory.
-    ///   - limit: The most bytes that all files take together.
-    ///   - warn: Called when the limit is too small for this host; the recording continues as long as there is room.
+    ///   - limit: The most bytes of all files together.
+    ///   - warn: Called if the limit is too small for this host. The recording continues as long as there is space.
     /// - Throws: An error if the directory cannot be opened, or belongs to another recorder.
     package init(
         path: String, limit: UInt64, warn: @escaping (RecordingError) -> Void = { _ in }
     ) throws(RecordingError) {
-        // A slash at the end would follow a symbolic link.
+        // With a final slash, a symbolic link would be followed.
         let end = path.lastIndex { $0 != "/" }
         self.path = end.map { String(path[...$0]) } ?? path
         self.limit = limit
@@ -73,27 +79,29 @@ package struct RecordingRotation: ~Copyable {
     /// Whether a file is being written.
     package var isOpen: Bool { descriptor >= 0 }
 
-    /// Whether the file is long enough for the next one, and the dump of that one fits into the limit.
+    /// Whether the file is long enough that the next one can begin, and the next dump fits into the limit.
     var isFull: Bool {
         isOpen && dumpSize <= largestDump && (files.last?.length ?? 0) >= fileLimit
     }
 
     /// The length from which on a file is full: a part of the limit, and enough for two dumps.
     ///
-    /// Where the limit is too small for three dumps, the file grows until the next dump just fits beside it; where
-    /// two do not fit either, until the limit is nearly reached, as the next dump deletes the file.
+    /// If the limit is too small for three dumps, the file grows until the next dump just fits. If it is too small
+    /// for two dumps, the file grows until the limit is nearly reached, because the next dump deletes the file.
     private var fileLimit: UInt64 {
         guard neededLimit > limit else { return min(max(limit / Self.parts, dumpSize * 2), limit / 2) }
         return limit - (dumpSize <= limit / 2 - limit / Self.parts ? dumpSize : 0) - limit / (Self.parts * 2)
     }
 
-    /// Room for a file, the one before it, and the dump of the next one.
+    /// Space for a file, the previous file, and the dump of the next one.
     private var neededLimit: UInt64 { dumpSize * 3 }
 
     /// The largest dump that leaves a part of the limit for changes.
     private var largestDump: UInt64 { limit - limit / Self.parts }
 
-    /// Whether the next file can begin with a dump; warns where the limit is too small for this host.
+    /// Whether the next file can begin with a dump.
+    ///
+    /// Warns if the limit is too small for this host.
     mutating func hasRoom(for snapshot: RecordedSnapshot) -> Bool {
         measure(UInt64(snapshot.bytes.count))
         return dumpSize <= largestDump
@@ -120,7 +128,7 @@ package struct RecordingRotation: ~Copyable {
             throw error(.uncreatable(errno))
         }
         directory = openat(place.folder, place.name.fileName, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
-        // A symbolic link is not a directory here.
+        // With O_NOFOLLOW, a symbolic link is not a directory.
         guard directory >= 0 else { throw error(.uncreatable(errno == ELOOP ? ENOTDIR : errno)) }
         guard flock(directory, LOCK_EX | LOCK_NB) == 0 else {
             throw error(errno == EWOULDBLOCK ? .inUse : .uncreatable(errno))
@@ -131,7 +139,7 @@ package struct RecordingRotation: ~Copyable {
         files = numbers.compactMap { own($0) }
     }
 
-    /// Opens the directory again, or creates it, after an error.
+    /// Opens or creates the directory again after an error.
     mutating func reopen() throws(RecordingError) {
         abandon()
         Self.leave(directory)
@@ -139,7 +147,9 @@ package struct RecordingRotation: ~Copyable {
         try open()
     }
 
-    /// Closes the directory, which is free for another recorder then, though a child process may have it open.
+    /// Closes the directory.
+    ///
+    /// It is then free for another recorder, even if a child process still has it open.
     private static func leave(_ directory: Int32) {
         guard directory >= 0 else { return }
         flock(directory, LOCK_UN)
@@ -152,7 +162,7 @@ package struct RecordingRotation: ~Copyable {
         (descriptor, syncDue) = (-1, nil)
     }
 
-    /// The file of a number, if it is a recorder's and this user's.
+    /// The file with a number, if a recorder wrote it and this user owns it.
     private func own(_ number: UInt64) -> File? {
         guard let descriptor = RecordingDirectory.open(number, in: directory) else { return nil }
         defer { close(descriptor) }
@@ -170,7 +180,7 @@ package struct RecordingRotation: ~Copyable {
             number: number, device: status.st_dev, inode: status.st_ino, length: UInt64(status.st_size))
     }
 
-    /// What each file begins with after the length of its first message: an annotation of an origin.
+    /// The bytes at the start of each file, after the length of the first message: an annotation with an origin.
     private static let signature: [UInt8] = {
         var bytes: [UInt8] = []
         bytes.append(.origin(""))
@@ -183,23 +193,23 @@ package struct RecordingRotation: ~Copyable {
     /// Begins the next file with a dump.
     ///
     /// - Parameters:
-    ///   - reason: Why it begins; `nil` for the first one of a recorder.
+    ///   - reason: Why the file begins; `nil` for the first file of a recorder.
     ///   - snapshot: The dump.
-    /// - Throws: An error if the file cannot be created or written; it is deleted then.
+    /// - Throws: An error if the file cannot be created or written. It is deleted then.
     mutating func begin(_ reason: RecordingAnnotation?, _ snapshot: RecordedSnapshot) throws(RecordingError) {
         var head: [UInt8] = []
         head.append(.currentOrigin)
         head.append(.clock(snapshot.clock))
         head.append(.follows(files.last?.number ?? 0))
         if let reason {
-            // The time of a mark is that of its end.
+            // The time of a mark is the end of the gap.
             if reason != .continued { head.appendTimeStamp(snapshot.time) }
             head.append(reason)
         }
         let dump = snapshot.bytes
         let size = UInt64(head.count + dump.count)
         let fits = size <= largestDump
-        // A first dump that does not fit ends the recorder with the same message.
+        // If the first dump does not fit, the recorder ends with the same message.
         if fits || reason != nil { measure(size) }
         guard fits else { throw error(.dumpTooLarge(bytes: size * 3)) }
         try end()
@@ -210,7 +220,7 @@ package struct RecordingRotation: ~Copyable {
             try sync()
             guard fsync(directory) == 0 else { throw error(errno) }
         } catch {
-            // A part of a dump says nothing.
+            // An incomplete dump is useless.
             abandon()
             delete(files.removeLast())
             throw error
@@ -221,7 +231,7 @@ package struct RecordingRotation: ~Copyable {
         var number = files.last.map { $0.number + 1 } ?? 1
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         for _ in 0..<Self.trials {
-            // The numbers that files have leave room for one more.
+            // The numbers of existing files leave at least one number free.
             guard RecordingDirectory.numbers.contains(number) else { throw error(.uncreatable(EOVERFLOW)) }
             descriptor = openat(directory, RecordingDirectory.name(number), flags, 0o600)
             guard descriptor < 0, errno == EEXIST else { break }
@@ -237,27 +247,27 @@ package struct RecordingRotation: ~Copyable {
         WriterLock.setCurrent(isCurrent, descriptor)
     }
 
-    /// Writes the file to the disk.
+    /// Syncs the file to the disk.
     mutating func sync() throws(RecordingError) {
         syncDue = nil
         guard descriptor >= 0, fdatasync(descriptor) != 0 else { return }
         throw error(errno)
     }
 
-    /// Writes the file to the disk and closes it.
+    /// Syncs the file to the disk and closes it.
     mutating func end() throws(RecordingError) {
         guard isOpen else { return }
         try sync()
         abandon()
     }
 
-    // MARK: Room
+    // MARK: Space
 
     private var size: UInt64 {
         files.reduce(0) { $0.addingClamped($1.size) }
     }
 
-    /// Deletes the oldest files until there is room for some bytes and for the rest of a block.
+    /// Deletes the oldest files until there is space for some bytes and for the rest of a block.
     private mutating func makeRoom(_ count: UInt64) throws(RecordingError) {
         let end = count + 4_096
         while size.addingClamped(end) > limit, files.count > 1 { delete(files.removeFirst()) }
@@ -266,7 +276,7 @@ package struct RecordingRotation: ~Copyable {
         }
     }
 
-    /// Deletes a file, unless another has its name by now.
+    /// Deletes a file, unless another file has its name by now.
     private func delete(_ file: File) {
         guard let found = own(file.number), found.device == file.device, found.inode == file.inode else {
             return
@@ -284,7 +294,7 @@ package struct RecordingRotation: ~Copyable {
 }
 
 extension RecordingRotation: RecordingOutput {
-    /// Makes room for the messages, and writes them.
+    /// Makes space for the messages, and writes them.
     package mutating func append(_ messages: [UInt8]) throws(RecordingError) {
         guard isOpen, !messages.isEmpty else { return }
         try makeRoom(UInt64(messages.count))
@@ -292,16 +302,18 @@ extension RecordingRotation: RecordingOutput {
         byteCount += UInt64(count)
         files[files.count - 1].length += UInt64(count)
         if let reason { throw error(reason) }
-        // A file that was deleted takes everything, and keeps nothing.
+        // Writes to a deleted file succeed, but are lost.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { throw error(ENOENT) }
-        // In a storm there is no pause to do it in.
+        // During continuous changes, there is no pause for the sync.
         if let due = syncDue, due <= .now { try sync() } else { syncDue = syncDue ?? .now + Self.syncDelay }
     }
 
-    /// Writes the dump into the file, or begins the next one with it where it does not fit.
+    /// Writes the dump into the file.
     ///
-    /// Skips the closing dump if it would evict the previous file: that file's history is worth more.
+    /// If it does not fit, begins the next file with it.
+    ///
+    /// Skips the closing dump if it would evict the previous file, because that file's history is more valuable.
     package mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingError) {
         let bytes = snapshot.bytes
         measure(UInt64(bytes.count))

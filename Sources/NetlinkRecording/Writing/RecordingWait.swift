@@ -18,13 +18,13 @@ struct RecordingWait {
         case resumed(Duration)
         /// The host's clock was set.
         case clockSet
-        /// The time to wait is over.
+        /// The time limit is reached.
         case timeout
     }
 
     /// The first and the longest pause after lost notifications, in milliseconds.
     private static let backOffLimits: (first: Int32, last: Int32) = (50, 2_000)
-    /// How often a wait looks whether there are notifications: what comes while the process is stopped has no time.
+    /// How often a wait checks for notifications: those that arrive while the process is stopped have no known time.
     private static let look = Duration.milliseconds(500)
     /// The machine has slept if its time asleep grows by at least this.
     private static let sleepThreshold = Duration.seconds(1)
@@ -39,8 +39,8 @@ struct RecordingWait {
 
     /// - Parameters:
     ///   - stop: When the recording ends.
-    ///   - output: What the recording is written to; -1 for files, which have no reader.
-    ///   - sleep: How the machine's sleep is noticed; `nil` where it does not matter.
+    ///   - output: The output of the recording; -1 for files, which have no reader.
+    ///   - sleep: Detects that the machine slept; `nil` if that does not matter.
     init(_ stop: RecordingStop, output: Int32 = -1, _ sleep: SleepWatch? = nil) {
         self.output = output
         descriptor = stop.descriptor ?? -1
@@ -49,13 +49,13 @@ struct RecordingWait {
         timeAsleep = sleep?.timeAsleep() ?? .zero
     }
 
-    /// Waits for the first of several things.
+    /// Waits for the first of several events.
     ///
     /// - Parameters:
     ///   - events: The event sockets.
-    ///   - limit: When to stop waiting; never by default.
-    ///   - lastLook: When the event sockets were seen to have nothing.
-    /// - Returns: What came first.
+    ///   - limit: When to stop waiting; by default never.
+    ///   - lastLook: When the event sockets were last empty.
+    /// - Returns: The first event.
     /// - Throws: An error if the system refuses to wait.
     mutating func next(
         events: [Int32],
@@ -77,7 +77,9 @@ struct RecordingWait {
         }
     }
 
-    /// Pauses after lost notifications, longer after each loss; `true` when the recording ends.
+    /// Pauses after lost notifications, longer after each loss.
+    ///
+    /// Returns `true` if the recording ends.
     mutating func backOff() throws(ReachabilityError) -> Bool {
         if lastBackOff.duration(to: .now) > .seconds(30) { pause = Self.backOffLimits.first }
         let rest = Self.milliseconds(until: deadline) ?? .max
@@ -88,7 +90,7 @@ struct RecordingWait {
         return isOver
     }
 
-    /// How long the machine has slept since the last call; `nil` where only its clock was set.
+    /// How long the machine has slept since the last call; `nil` if only its clock was set.
     private mutating func takeSleep() -> Duration? {
         guard let sleep else { return nil }
         sleep.reset()
@@ -97,7 +99,7 @@ struct RecordingWait {
         return total - timeAsleep >= Self.sleepThreshold ? total - timeAsleep : nil
     }
 
-    /// The time left until an instant, 0 only when it is reached; `nil` without one.
+    /// The time left until an instant, 0 only if it is reached; `nil` without an instant.
     private static func milliseconds(until instant: ContinuousClock.Instant?) -> Int32? {
         guard let instant else { return nil }
         let rest = ContinuousClock.now.duration(to: instant)

@@ -5,18 +5,19 @@ internal import SystemSupport
 
 /// Writes a recording: an rtmon stream with this package's annotations.
 ///
-/// After a failed write the file ends with its last whole message; a pipe cannot be truncated, and the error says so.
-/// After an error each further call throws it again. A new file into which no message was written is removed.
+/// After a failed write, the file ends with its last complete message. A pipe cannot be truncated, and the error says
+/// so. After an error, every further call throws the same error. A new file into which no message was written is
+/// removed.
 package struct RecordingWriter: ~Copyable {
     private let path: String
     let descriptor: Int32
     private let isOwned: Bool
     package private(set) var byteCount: UInt64 = 0
     private var error: RecordingError?
-    /// Where the file is, while it is a new one without a message; `nil` otherwise.
+    /// The location of a new file while it has no message; `nil` otherwise.
     private var newPlace: FilePlace?
 
-    /// Creates a file or truncates an existing one, as rtmon does, in the place that ``FilePlace`` finds.
+    /// Creates a file or truncates an existing one, as rtmon does, at the location that ``FilePlace`` finds.
     package init(path: String) throws(RecordingError) {
         do throws(SystemCallError) {
             let place = try FilePlace(path, followsLast: true)
@@ -58,11 +59,11 @@ package struct RecordingWriter: ~Copyable {
 
     /// Closes the file.
     ///
-    /// Some file systems report a full disk only here.
+    /// Some file systems report a full disk only at this point.
     package consuming func finish() throws(RecordingError) {
         if let error { throw error }
         guard isOwned else { return }
-        // The deinitializer closes the descriptor. Closing a duplicate first reports the late error.
+        // The deinitializer closes the descriptor. Closing a duplicate first shows a late error.
         let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard duplicate < 0 || close(duplicate) == 0 || errno == EINTR else {
             throw RecordingError(path: path, offset: byteCount, reason: .unwritable(errno, isCut: false))
@@ -96,7 +97,7 @@ extension [UInt8] {
         append(contentsOf: repeatElement(0, count: RecordingFormat.padded(message.count) - message.count))
     }
 
-    /// Appends a message of this package: its flags, sequence and port are 0.
+    /// Appends a message of this package, with flags, sequence and port 0.
     mutating func appendMessage(type: UInt16, payload: [UInt8]) {
         append(contentsOf: UInt32(RecordingFormat.headerLength + payload.count).hostBytes)
         append(contentsOf: type.hostBytes)
@@ -119,7 +120,9 @@ extension [UInt8] {
         )
     }
 
-    /// Appends a time stamp and what the body appends, or nothing where that is nothing.
+    /// Appends a time stamp and the bytes of the body.
+    ///
+    /// Appends nothing if the body appends nothing.
     mutating func appendStamped(_ time: Recording.Time, _ body: (inout [UInt8]) -> Void) {
         let start = count
         appendTimeStamp(time)
@@ -128,11 +131,11 @@ extension [UInt8] {
         if count == stamped { removeLast(stamped - start) }
     }
 
-    /// Writes whole, padded messages.
+    /// Writes complete, padded messages.
     ///
-    /// After a failed write the file ends with its last whole message, unless it cannot be truncated.
+    /// After a failed write, the file ends with its last complete message, unless it cannot be truncated.
     ///
-    /// - Returns: The number of bytes of whole messages that were written, and why these are not all.
+    /// - Returns: The number of bytes of complete messages that were written, and the error if these are not all.
     func write(to descriptor: Int32) -> (count: Int, reason: RecordingError.Reason?) {
         let (done, number) = FileBytes.write(self, to: descriptor)
         guard number != 0 else { return (done, nil) }
@@ -143,7 +146,7 @@ extension [UInt8] {
         return (whole, .unwritable(number, isCut: isCut))
     }
 
-    /// The number of bytes of whole, padded messages in the first `limit` bytes.
+    /// The number of bytes of complete, padded messages in the first `limit` bytes.
     private func wholeMessages(within limit: Int) -> Int {
         withUnsafeBytes { bytes in
             var whole = 0
@@ -160,15 +163,15 @@ extension [UInt8] {
 
 // MARK: - Outputs
 
-/// What a recorder writes to: one file, or the files of a directory.
+/// The output of a recorder: one file, or the files of a directory.
 package protocol RecordingOutput: ~Copyable {
-    /// Writes whole, padded messages.
+    /// Writes complete, padded messages.
     mutating func append(_ messages: [UInt8]) throws(RecordingError)
 
     /// Writes a dump of all tables between its annotations.
     mutating func append(_ snapshot: RecordedSnapshot) throws(RecordingError)
 
-    /// Says to readers whether all notifications that were received are written.
+    /// Sets whether readers see that all received notifications are written.
     func setCurrent(_ isCurrent: Bool)
 }
 

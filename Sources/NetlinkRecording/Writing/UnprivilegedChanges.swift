@@ -3,19 +3,19 @@
 internal import NetlinkReachability
 internal import RoutingModel
 
-/// Selects what a recorder writes of the changes that need no privilege.
+/// Selects which of the changes that need no privilege a recorder writes.
 ///
-/// Any user makes neighbours by sending packets, and any host of a link makes neighbours, IPv6 addresses and IPv6
-/// routes by answering and by announcing itself as a router. What no answer depends on is left out: neighbours that
-/// are no gateway, states of a gateway that decide alike, and lifetimes of addresses that are prolonged. The rest has
-/// a budget in a recording of bounded size. Where it is used up, the recording states the tables whose changes are
-/// left out, and a dump follows when there is room.
+/// Any user creates neighbours by sending packets. Any host of a link creates neighbours, IPv6 addresses and IPv6
+/// routes by answering and by announcing itself as a router. Changes that cannot affect an answer are omitted:
+/// neighbours that are not gateways, equivalent states of a gateway, and prolonged lifetimes of addresses. In a
+/// recording of limited size, the other changes have a budget. When it is used up, the recording states the tables
+/// whose changes are omitted, and a dump follows when there is budget again.
 struct UnprivilegedChanges {
-    /// What is known of a neighbour.
+    /// The state of a neighbour.
     private struct Entry {
-        /// Its state now; `nil` where it is gone.
+        /// The present state; `nil` if the neighbour was removed.
         var state: NeighbourState?
-        /// Its state in the recording; `nil` where it is not there.
+        /// The state in the recording; `nil` if the recording does not have the neighbour.
         var recorded: NeighbourState?
         /// The last notification.
         var message: [UInt8] = []
@@ -23,18 +23,22 @@ struct UnprivilegedChanges {
 
     /// The neighbours of the kernel, and those of the last dump.
     private var neighbours: [Neighbour.Key: Entry] = [:]
-    /// The gateways of IPv4 default routes, between which their state decides where there are several.
+    /// The gateways of IPv4 default routes.
+    ///
+    /// If there are several, the choice depends on their states.
     private var rivals: Set<Neighbour.Key> = []
-    /// The gateways of IPv6 routes, which are passed over while they do not answer.
+    /// The gateways of IPv6 routes, which are skipped while they do not answer.
     private var gateways: Set<Neighbour.Key> = []
     private var addresses: [Neighbour.Key: InterfaceAddress] = [:]
     private var neighbourBudget: ChangeBudget
     private var routerBudget: ChangeBudget
-    /// The budget of dumps for lifetimes of routes, which a router can make as short as it likes.
+    /// The budget of dumps for lifetimes of routes.
+    ///
+    /// A router can announce arbitrarily short lifetimes.
     private var dumpBudget: ChangeBudget
 
     /// - Parameters:
-    ///   - limit: The most bytes of the recording; `nil` for one without a limit, in which nothing has a budget.
+    ///   - limit: The most bytes of the recording; `nil` for a recording without a limit, which has no budgets.
     ///   - now: The time.
     init(limit: UInt64? = nil, at now: ContinuousClock.Instant = .now) {
         neighbourBudget = ChangeBudget(limit.map { $0 / 64 }, at: now)
@@ -42,14 +46,14 @@ struct UnprivilegedChanges {
         dumpBudget = ChangeBudget(limit.map { $0 / 8 }, at: now)
     }
 
-    /// When a dump shall end what is left out; `nil` while nothing is.
+    /// When a dump has to record the omitted changes; `nil` if none are omitted.
     var dumpDue: ContinuousClock.Instant? {
         [neighbourBudget.dumpDue, routerBudget.dumpDue, dumpBudget.dumpDue].compactMap(\.self).min()
     }
 
     // MARK: Notifications
 
-    /// Appends what the recording has of a notification.
+    /// Appends the part of a notification that the recording needs.
     mutating func append(
         _ message: NetlinkMessage,
         to bytes: inout [UInt8],
@@ -62,7 +66,7 @@ struct UnprivilegedChanges {
         case .addresses, .routes, .nexthops:
             let change = learnt(from: message) ? message.change : nil
             if let change {
-                // A neighbour that decides from now on: its state comes ahead of the route.
+                // A neighbour that affects answers from now on: its state comes before the route.
                 for key in learn(change) { append(key, to: &bytes, at: now()) }
                 if isProlonged(change, message) { return }
                 guard !change.canBeRouters || message.port != 0 || takeRouters(message, &bytes, now()) else {
@@ -82,8 +86,9 @@ struct UnprivilegedChanges {
         }
     }
 
-    /// Whether there is room for a dump that shows whether a router has prolonged its routes; appends where it is
-    /// used up.
+    /// Whether the budget allows a dump that shows whether a router has prolonged its routes.
+    ///
+    /// When the budget is used up, appends an annotation.
     mutating func takeDump(to bytes: inout [UInt8], at now: ContinuousClock.Instant = .now) -> Bool {
         dumpBudget.take(dumpBudget.dumpSize, at: now) {
             bytes.append(.changingTables([.init(.routes, family: .v6)]))
@@ -92,7 +97,9 @@ struct UnprivilegedChanges {
 
     // MARK: Neighbours
 
-    /// Notes a notification about a neighbour; returns whose it is, `nil` for another kind of entry.
+    /// Records a notification about a neighbour.
+    ///
+    /// Returns the neighbour; `nil` for another kind of entry.
     private mutating func note(_ message: NetlinkMessage) -> Neighbour.Key? {
         switch message.change {
         case .neighbour(let neighbour):
@@ -111,7 +118,7 @@ struct UnprivilegedChanges {
         }
     }
 
-    /// Appends the last notification about a neighbour if it makes a difference.
+    /// Appends the last notification about a neighbour, if it makes a difference.
     private mutating func append(
         _ key: Neighbour.Key,
         to bytes: inout [UInt8],
@@ -128,17 +135,19 @@ struct UnprivilegedChanges {
         neighbours[key] = entry.state.map { Entry(state: $0, recorded: $0) }
     }
 
-    /// What a state of a neighbour means for the routes with it as their gateway; `nil` where it means nothing.
+    /// The meaning of a neighbour's state for routes through this gateway; `nil` if it has no meaning.
     private func standing(_ state: NeighbourState?, of key: Neighbour.Key) -> NeighbourState? {
         let isRival = rivals.count > 1 && rivals.contains(key)
         guard isRival || gateways.contains(key) else { return nil }
-        // The kernel takes a neighbour that it has not met to answer.
+        // The kernel assumes that an unknown neighbour answers.
         guard let state, state != .reachable else { return .reachable }
         guard isRival else { return state.contains(.failed) ? .failed : .reachable }
         return state.isDisjoint(with: .valid) ? state : .stale
     }
 
-    /// Notes the gateways of a change; returns the neighbours that decide only since then.
+    /// Records the gateways of a change.
+    ///
+    /// Returns the neighbours that affect answers only from now on.
     private mutating func learn(_ change: NetworkChange) -> [Neighbour.Key] {
         var found: [Neighbour.Key] = []
         func add(_ nexthops: [Nexthop], to keys: inout Set<Neighbour.Key>) {
@@ -160,20 +169,20 @@ struct UnprivilegedChanges {
         return rivalCount == 1 && rivals.count > 1 ? found + rivals : found
     }
 
-    /// Whether a message can have a gateway that decides, or be a router's.
+    /// Whether a message can contain a gateway that affects answers, or can come from a router.
     ///
-    /// The others are not parsed: IPv4 routes can be a million.
+    /// Other messages are not parsed: there can be a million IPv4 routes.
     private func learnt(from message: NetlinkMessage) -> Bool {
         guard DumpRequest.Table(of: message) == .routes, message.family == IPAddress.Family.v4.rawValue
         else { return true }
-        // `rtm_dst_len` of `struct rtmsg`: only default routes are chosen by their gateways.
+        // `rtm_dst_len` of `struct rtmsg`: only for default routes does the choice depend on gateways.
         let place = NetlinkMessage.headerLength + 1
         return message.bytes.count > place && message.bytes[place] == 0
     }
 
     // MARK: Addresses
 
-    /// Whether a notification prolongs the lifetime of an address, and changes nothing else.
+    /// Whether a notification only prolongs the lifetime of an address.
     private mutating func isProlonged(_ change: NetworkChange, _ message: NetlinkMessage) -> Bool {
         switch change {
         case .address(let address):
@@ -192,7 +201,7 @@ struct UnprivilegedChanges {
 
     // MARK: Dumps
 
-    /// Forgets what the recording has, as a dump replaces it.
+    /// Forgets the state in the recording, because a dump replaces it.
     mutating func dumpBegins() {
         (neighbours, rivals, gateways, addresses) = ([:], [], [], [:])
         neighbourBudget.dumpBegins()
@@ -200,7 +209,7 @@ struct UnprivilegedChanges {
         dumpBudget.dumpBegins()
     }
 
-    /// Takes a dump that is complete, and appends what notifications during it have changed.
+    /// Processes a complete dump, and appends the changes from notifications during the dump.
     mutating func dumpEnded(_ tables: [RecordedTable], to bytes: inout [UInt8]) {
         let size = tables.reduce(0) { $0 + $1.messages.count }
         (neighbourBudget.dumpSize, routerBudget.dumpSize, dumpBudget.dumpSize) = (size, size, size)
@@ -227,7 +236,7 @@ struct UnprivilegedChanges {
         for key in rivals.union(gateways) { append(key, to: &bytes) }
     }
 
-    /// Takes dumps of the neighbours after their notifications were lost, and appends what has changed.
+    /// Processes dumps of the neighbours after their notifications were lost, and appends the changes.
     mutating func neighboursDumped(_ tables: [RecordedTable], to bytes: inout [UInt8]) {
         var gone = Set(neighbours.keys)
         for table in tables {
@@ -251,7 +260,7 @@ struct UnprivilegedChanges {
 }
 
 extension NetworkChange {
-    /// Whether a router of the link can have announced it: an IPv6 address or route beyond the link.
+    /// Whether a router on the link can have announced it: an IPv6 address or route beyond the link.
     fileprivate var canBeRouters: Bool {
         switch self {
         case .address(let address), .removedAddress(let address):
@@ -266,7 +275,7 @@ extension NetworkChange {
 }
 
 extension [UInt8] {
-    /// The notification that a neighbour is gone (RTM_DELNEIGH).
+    /// The notification that a neighbour was removed (RTM_DELNEIGH).
     fileprivate static func removal(of key: Neighbour.Key) -> [UInt8] {
         let address = key.address.networkBytes
         // `struct ndmsg`, and the address (NDA_DST) with the 4 bytes of its attribute.
@@ -278,7 +287,7 @@ extension [UInt8] {
         return bytes
     }
 
-    /// Makes a notification of a part of a dump: the flags of the header are 0.
+    /// Turns a message of a dump into a notification: the flags of the header become 0.
     fileprivate mutating func clearFlags() {
         replaceSubrange(6..<8, with: [0, 0])
     }
@@ -286,18 +295,18 @@ extension [UInt8] {
 
 // MARK: - The budget
 
-/// How much of a recording others can fill: so many bytes at once, and as many again in a day.
+/// How much of a recording unprivileged changes can fill: some bytes at once, and as many again per day.
 struct ChangeBudget {
-    /// The bytes of the time stamp of a message.
+    /// The size of a message's time stamp, in bytes.
     private static let stamp = 24
 
     /// The most bytes at once; `nil` for no limit.
     private let capacity: Double?
     private var rest: Double
     private var last: ContinuousClock.Instant
-    /// The bytes of a dump, which the budget pays where it ends what is left out.
+    /// The size of a dump, which is charged to the budget if the dump records omitted changes.
     var dumpSize = 0
-    /// When there is room for a dump; `nil` while nothing is left out.
+    /// When the budget allows a dump; `nil` if no changes are omitted.
     private(set) var dumpDue: ContinuousClock.Instant?
 
     init(_ capacity: UInt64?, at now: ContinuousClock.Instant) {
@@ -305,7 +314,7 @@ struct ChangeBudget {
         (rest, last) = (self.capacity ?? 0, now)
     }
 
-    /// Takes the bytes of a message out of the budget.
+    /// Charges the bytes of a message to the budget.
     ///
     /// - Parameters:
     ///   - count: The bytes.
@@ -325,7 +334,7 @@ struct ChangeBudget {
         return false
     }
 
-    /// Pays for the dump if it ends what is left out.
+    /// Charges the dump to the budget if it records omitted changes.
     mutating func dumpBegins() {
         guard dumpDue != nil else { return }
         dumpDue = nil
