@@ -4,12 +4,12 @@ internal import NetlinkReachability
 
 public import struct FoundationEssentials.Data
 
-/// The package's own address, whose name the protocol hides in this module.
+/// The package's own address type, which the protocol hides in this module.
 typealias Address = NetlinkReachability.IPAddress
 
 /// An IPv4 or IPv6 address, by Apple's name.
 ///
-/// NetlinkReachability has a structure of the same name: a file that imports both modules writes the module's name in
+/// NetlinkReachability has a structure of the same name. A file that imports both modules writes the module's name in
 /// front of it.
 public protocol IPAddress: Sendable {
     /// The address in network order: 4 or 16 bytes.
@@ -18,25 +18,25 @@ public protocol IPAddress: Sendable {
     /// Creates an address from bytes in network order.
     ///
     /// - Parameters:
-    ///   - rawValue: The bytes; `nil` is returned unless their number is the family's, 4 or 16.
+    ///   - rawValue: The bytes. The result is `nil` unless their number is that of the family, 4 or 16.
     ///   - interface: The interface that the address belongs to.
     init?(_ rawValue: Data, _ interface: NWInterface?)
 
-    /// Reads an address, with `%` and an interface if it has one; `nil` for any other text.
+    /// Reads an address, with an optional `%` and interface; `nil` for any other text.
     init?(_ string: String)
 
     /// The interface that the address belongs to; `nil` if it was created without one.
     var interface: NWInterface? { get }
 
-    /// Whether it is a loopback address.
+    /// Whether the address is a loopback address.
     var isLoopback: Bool { get }
-    /// Whether it is a link-local address.
+    /// Whether the address is link-local.
     var isLinkLocal: Bool { get }
-    /// Whether it is a multicast address.
+    /// Whether the address is a multicast address.
     var isMulticast: Bool { get }
 }
 
-/// An address and its interface, which is not part of the address here.
+/// An address and its interface, which is not part of the address value here.
 struct ScopedAddress: Hashable, Sendable {
     let address: Address
     let interface: NWInterface?
@@ -52,8 +52,8 @@ struct ScopedAddress: Hashable, Sendable {
         self.init(address, on: interface)
     }
 
-    /// Reads the forms that getaddrinfo(3) accepts with `AI_NUMERICHOST`: `127.1`, and a zone that names an interface
-    /// of this host or is an index.
+    /// Reads the forms that getaddrinfo(3) accepts with `AI_NUMERICHOST`: `127.1`, and a zone that is the name of an
+    /// interface of this host or an index.
     init?(_ text: String) {
         if let percent = text.lastIndex(of: "%") {
             let zone = String(text[text.index(after: percent)...])
@@ -67,7 +67,7 @@ struct ScopedAddress: Hashable, Sendable {
             self.init(address)
             return
         }
-        // The interface of an index can appear later; a name without an interface is not an address.
+        // The interface with an index can appear later. An address with the name of a missing interface is invalid.
         guard address.family == .v6, let index = zone.index else { return nil }
         self.init(address, on: NWInterface(index: index))
     }

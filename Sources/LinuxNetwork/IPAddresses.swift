@@ -22,8 +22,8 @@ public struct IPv4Address: IPAddress, Hashable {
         self.init(scoped)
     }
 
-    /// Reads an address such as `192.0.2.1`, `127.1` or `192.0.2.1%eth0`; `nil` for any other text, and if there is no
-    /// such interface.
+    /// Reads an address such as `192.0.2.1`, `127.1` or `192.0.2.1%eth0`; `nil` for any other text, and if there is
+    /// no such interface.
     public init?(_ addressString: String) {
         guard let scoped = ScopedAddress(addressString), scoped.address.family == .v4 else { return nil }
         self.init(scoped)
@@ -39,7 +39,7 @@ public struct IPv4Address: IPAddress, Hashable {
     public static let allHostsGroup = IPv4Address(224, 0, 0, 1)
     /// 224.0.0.2, all routers of a network.
     public static let allRoutersGroup = IPv4Address(224, 0, 0, 2)
-    /// 224.0.0.22, all routers that take IGMPv3 reports.
+    /// 224.0.0.22, all routers that receive IGMPv3 reports.
     public static let allReportsGroup = IPv4Address(224, 0, 0, 22)
     /// 224.0.0.251, multicast DNS.
     public static let mdnsGroup = IPv4Address(224, 0, 0, 251)
@@ -48,11 +48,11 @@ public struct IPv4Address: IPAddress, Hashable {
     public var rawValue: Data { scoped.rawValue }
     /// The interface that the address belongs to; `nil` if it was created without one.
     public var interface: NWInterface? { scoped.interface }
-    /// Whether it is in 127.0.0.0/8.
+    /// Whether the address is in 127.0.0.0/8.
     public var isLoopback: Bool { scoped.address.isLoopback }
-    /// Whether it is in 169.254.0.0/16.
+    /// Whether the address is in 169.254.0.0/16.
     public var isLinkLocal: Bool { scoped.address.isLinkLocal }
-    /// Whether it is in 224.0.0.0/4.
+    /// Whether the address is in 224.0.0.0/4.
     public var isMulticast: Bool { scoped.address.isMulticast }
 }
 
@@ -63,7 +63,7 @@ extension IPv4Address: CustomDebugStringConvertible {
 
 /// An IPv6 address, by Apple's name.
 public struct IPv6Address: IPAddress, Hashable {
-    /// How far a multicast address reaches (RFC 4291, section 2.7).
+    /// The range of a multicast address (RFC 4291, section 2.7).
     public enum Scope: UInt8, Sendable {
         /// One host.
         case nodeLocal = 1
@@ -102,7 +102,7 @@ public struct IPv6Address: IPAddress, Hashable {
 
     /// The unspecified address.
     public static let any = IPv6Address(high: 0, low: 0)
-    /// The unspecified address: IPv6 has no broadcast.
+    /// The unspecified address, because IPv6 has no broadcast.
     public static let broadcast = any
     /// The loopback address.
     public static let loopback = IPv6Address(high: 0, low: 1)
@@ -117,33 +117,35 @@ public struct IPv6Address: IPAddress, Hashable {
     public var rawValue: Data { scoped.rawValue }
     /// The interface that the address belongs to; `nil` if it was created without one.
     public var interface: NWInterface? { scoped.interface }
-    /// Whether it is the unspecified address.
+    /// Whether the address is the unspecified address.
     public var isAny: Bool { scoped.address.isUnspecified }
-    /// Whether it is the loopback address.
+    /// Whether the address is the loopback address.
     public var isLoopback: Bool { scoped.address.isLoopback }
-    /// Whether it is in fe80::/10.
+    /// Whether the address is in fe80::/10.
     public var isLinkLocal: Bool { scoped.address.isLinkLocal }
-    /// Whether it is in fc00::/7 (RFC 4193).
+    /// Whether the address is in fc00::/7 (RFC 4193).
     public var isUniqueLocal: Bool { scoped.address.networkBytes[0] & 0xfe == 0xfc }
-    /// Whether it is in ff00::/8.
+    /// Whether the address is in ff00::/8.
     public var isMulticast: Bool { scoped.address.isMulticast }
-    /// Whether it is an IPv4 address in ::ffff:0:0/96.
+    /// Whether the address is an IPv4-mapped address in ::ffff:0:0/96.
     public var isIPv4Mapped: Bool { scoped.address.isIPv4Mapped }
-    /// Whether it is an IPv4 address in ::/96 (deprecated by RFC 4291), spelled as Apple spells it.
+    /// Whether the address is an IPv4-compatible address in ::/96 (deprecated by RFC 4291).
+    ///
+    /// The spelling is Apple's.
     public var isIPv4Compatabile: Bool {
         let bytes = scoped.address.networkBytes
         return bytes.prefix(12).allSatisfy { $0 == 0 } && !isAny && !isLoopback
     }
-    /// Whether it is in 2002::/16 (RFC 3056).
+    /// Whether the address is in 2002::/16 (RFC 3056).
     public var is6to4: Bool { scoped.address.networkBytes.starts(with: [0x20, 0x02]) }
 
-    /// The IPv4 address that it maps or is compatible with, on its interface; `nil` for other addresses.
+    /// The IPv4 address of an IPv4-mapped or IPv4-compatible address, with its interface; `nil` for other addresses.
     public var asIPv4: IPv4Address? {
         guard isIPv4Mapped || isIPv4Compatabile else { return nil }
         return IPv4Address(Data(scoped.address.networkBytes.suffix(4)), interface)
     }
 
-    /// How far the address reaches; `nil` if it is not a multicast address or its scope has no name.
+    /// The range of a multicast address; `nil` for other addresses, and if the scope has no name.
     public var multicastScope: Scope? {
         isMulticast ? Scope(rawValue: scoped.address.networkBytes[1] & 0xf) : nil
     }

@@ -5,17 +5,19 @@ internal import NetlinkReachability
 extension NWEndpoint {
     /// A host, as a name or an address.
     public enum Host: Hashable, Sendable {
-        /// A name, and the interface on which it is resolved; `nil` for all.
+        /// A name, and the interface on which it is resolved; `nil` for all interfaces.
         case name(String, NWInterface?)
         /// An IPv4 address.
         case ipv4(IPv4Address)
         /// An IPv6 address.
         case ipv6(IPv6Address)
 
-        /// Reads an address; any other text is a name.
+        /// Reads an address.
         ///
-        /// An IPv4-mapped IPv6 address is an IPv4 host. `%` and the name of an interface of this host give the host
-        /// that interface.
+        /// Any other text is a name.
+        ///
+        /// An IPv4-mapped IPv6 address becomes an IPv4 host. `%` and the name of an interface of this host set the
+        /// host's interface.
         public init(_ string: String) {
             if let scoped = ScopedAddress(string) {
                 self.init(ScopedAddress(scoped.address.unmapped, on: scoped.interface))
@@ -57,7 +59,9 @@ extension NWEndpoint.Host {
 }
 
 extension NWEndpoint.Host: ExpressibleByStringLiteral {
-    /// Reads an address; any other text is a name.
+    /// Reads an address.
+    ///
+    /// Any other text is a name.
     public init(stringLiteral string: String) {
         self.init(string)
     }

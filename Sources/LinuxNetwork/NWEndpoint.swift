@@ -7,9 +7,11 @@ internal import Glibc
 
 public import struct FoundationEssentials.URL
 
-/// One end of a connection, by Apple's name, limited to what gateways of paths need.
+/// One end of a connection, by Apple's name.
+///
+/// Only the parts that the gateways of paths need.
 public enum NWEndpoint: Hashable, Sendable {
-    /// A host and a port; gateways have the port 0.
+    /// A host and a port. Gateways have the port 0.
     case hostPort(host: Host, port: Port)
     /// A Bonjour service.
     case service(name: String, type: String, domain: String, interface: NWInterface?)
@@ -17,7 +19,7 @@ public enum NWEndpoint: Hashable, Sendable {
     case unix(path: String)
     /// A URL.
     case url(URL)
-    /// An endpoint of Apple's C interface, which Linux does not have: there is no value of this case.
+    /// An endpoint of Apple's C interface, which Linux does not have. There is no value of this case.
     case opaque(nw_endpoint_t)
 
     /// The interface of the endpoint; `nil` if it has none.
@@ -44,8 +46,9 @@ extension NWEndpoint: CustomDebugStringConvertible {
     }
 }
 
-/// An endpoint of Apple's C interface, which Linux does not have: a type without values, so that code that switches
-/// over ``NWEndpoint`` compiles.
+/// An endpoint of Apple's C interface, which Linux does not have.
+///
+/// The type has no values, and exists so that code that switches over ``NWEndpoint`` compiles.
 public enum nw_endpoint_t: Hashable, Sendable {}
 
 // MARK: - Ports
@@ -56,14 +59,17 @@ extension NWEndpoint {
         /// The number.
         public let rawValue: UInt16
 
-        /// Creates a port from a number, and never returns `nil`.
+        /// Creates a port from a number.
+        ///
+        /// The result is never `nil`.
         public init?(rawValue: UInt16) {
             self.rawValue = rawValue
         }
 
         /// Reads a decimal number or the name of a service, such as `https`; `nil` for other text.
         ///
-        /// Names are those of the constants below, and those of the system's database of services (`/etc/services`).
+        /// Known names are those of the constants below, and those of the system's service database
+        /// (`/etc/services`).
         public init?(_ service: String) {
             let number =
                 service.allSatisfy(\.isNumber)
@@ -72,7 +78,7 @@ extension NWEndpoint {
             rawValue = number
         }
 
-        /// The port 0, which stands for any.
+        /// The port 0, which means any port.
         public static let any: Port = 0
         /// 22.
         public static let ssh: Port = 22
@@ -91,7 +97,7 @@ extension NWEndpoint {
         /// 1080.
         public static let socks: Port = 1080
 
-        /// The names that hosts without a database of services know too.
+        /// The names that are also known on hosts without a service database.
         private static let known: [String: UInt16] = [
             "ssh": 22, "smtp": 25, "http": 80, "pop3": 110, "imap": 143, "https": 443, "imaps": 993,
             "socks": 1080,

@@ -9,7 +9,7 @@ internal import RoutingModel
 public struct NWInterface: Hashable, Sendable {
     /// What an interface connects to.
     ///
-    /// As on Apple's platforms it is not `CaseIterable`, so that programs can add the conformance.
+    /// As on Apple's platforms, the type is not `CaseIterable`, so that programs can add the conformance.
     public enum InterfaceType: Hashable, Sendable {
         /// A tunnel, a dial-up link, or anything else.
         case other

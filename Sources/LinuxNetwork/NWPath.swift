@@ -4,7 +4,7 @@ internal import NetlinkReachability
 
 /// The default path of this host at one moment, by Apple's name.
 ///
-/// `NetworkPath` of NetlinkReachability describes the members and what they cannot know.
+/// `NetworkPath` of NetlinkReachability describes the properties and what they cannot know.
 public struct NWPath: Hashable, Sendable {
     /// The status of a path.
     public enum Status: Hashable, Sendable {
@@ -12,15 +12,15 @@ public struct NWPath: Hashable, Sendable {
         case satisfied
         /// Packets cannot leave.
         case unsatisfied
-        /// Packets can leave once a connection is made.
+        /// Packets can leave after a connection is made.
         case requiresConnection
     }
 
-    /// The reason that a path is unsatisfied.
+    /// Why a path is unsatisfied.
     ///
-    /// On Linux it is known if the user has switched off radios, as rfkill(8) does.
+    /// On Linux, the reason is known only if the user has switched off radios, for example with rfkill(8).
     public enum UnsatisfiedReason: Hashable, Sendable {
-        /// No further reason; also the value of a satisfied path.
+        /// No specific reason; also the value of a satisfied path.
         case notAvailable
         /// The modem of each cellular interface is switched off.
         case cellularDenied
@@ -34,7 +34,7 @@ public struct NWPath: Hashable, Sendable {
 
     /// The quality of the link that packets use.
     public enum LinkQuality: Hashable, Sendable {
-        /// Not known: on every link except Wi-Fi, and where the driver does not report a signal.
+        /// Not known: for every link except Wi-Fi, and if the driver does not report a signal.
         case unknown
         /// A weak signal: below -75 dBm.
         case minimal
@@ -47,31 +47,31 @@ public struct NWPath: Hashable, Sendable {
     let base: NetworkPath
     /// The quality of the link when the path was delivered.
     ///
-    /// The kernel does not notify of signals. A path that differs in its quality only is not delivered.
+    /// The kernel does not notify of signals. A change of only the quality is not delivered.
     public let linkQuality: LinkQuality
 
-    /// The reason, if the path is unsatisfied, when the path was delivered.
+    /// Why the path was unsatisfied when it was delivered.
     public let unsatisfiedReason: UnsatisfiedReason
 
-    /// Paths are equal if all their members except ``linkQuality`` and ``unsatisfiedReason`` are.
+    /// Paths are equal if all properties except ``linkQuality`` and ``unsatisfiedReason`` are equal.
     public static func == (left: NWPath, right: NWPath) -> Bool {
         left.base.withoutReason == right.base.withoutReason
     }
 
-    /// Hashes the members that are compared.
+    /// Hashes the properties that are compared.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(base.withoutReason)
     }
 }
 
-/// What a path contains about radios, which the kernel does not notify of.
+/// The facts about radios in a path, which the kernel does not notify of.
 struct RadioFacts: Sendable {
     /// Returns the signal of the Wi-Fi interface with an index, in dBm; `nil` if it is not known.
     var signal: @Sendable (UInt32) -> Int8? = { _ in nil }
-    /// Returns why an unsatisfied path is.
+    /// Returns why a path is unsatisfied.
     var unsatisfiedReason: @Sendable () -> NWPath.UnsatisfiedReason = { .notAvailable }
 
-    /// Returns a path by Apple's name, with what the radios are now.
+    /// Returns a path by Apple's name, with the present state of the radios.
     func path(_ base: NetworkPath) -> NWPath {
         let link = base.usedInterfaces.first { $0.type == .wifi }
         return NWPath(
@@ -106,16 +106,16 @@ extension NWPath.LinkQuality {
 extension NWPath {
     /// Whether packets can leave.
     ///
-    /// It is ``Status/requiresConnection`` only if traffic makes the connection, as on a link that dials on demand. A
-    /// link that waits for an external event, such as an authentication, is unsatisfied.
+    /// The status is ``Status/requiresConnection`` only if traffic makes the connection, as on a dial-on-demand link.
+    /// The path over a link that waits for an external event, such as an authentication, is unsatisfied.
     public var status: Status { Status(base) }
 
     /// The interfaces that the path can use, the preferred one first.
     public var availableInterfaces: [NWInterface] { base.availableInterfaces.map(NWInterface.init) }
     /// Whether the path uses an interface with expensive traffic.
     ///
-    /// That is a cellular modem and, with the trait `NetworkManagers` of the package, an interface that NetworkManager
-    /// calls metered.
+    /// This is a cellular modem. With the package trait `NetworkManagers`, it is also an interface that
+    /// NetworkManager reports as metered.
     public var isExpensive: Bool { base.isExpensive }
     /// Always false: Linux has no Low Data Mode.
     public var isConstrained: Bool { base.isConstrained }
@@ -131,9 +131,9 @@ extension NWPath {
     public var gateways: [NWEndpoint] {
         base.gateways.map { .hostPort(host: NWEndpoint.Host($0, on: base.availableInterfaces), port: .any) }
     }
-    /// The local end of a connection; `nil` for the path of a monitor.
+    /// The local endpoint of a connection; `nil` for the path of a monitor.
     public var localEndpoint: NWEndpoint? { nil }
-    /// The remote end of a connection; `nil` for the path of a monitor.
+    /// The remote endpoint of a connection; `nil` for the path of a monitor.
     public var remoteEndpoint: NWEndpoint? { nil }
 
     /// Returns whether packets use an interface of a type.

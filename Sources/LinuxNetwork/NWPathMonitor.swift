@@ -12,13 +12,13 @@ internal import SystemSupport
 /// ```
 ///
 /// A thin layer over the path of NetlinkReachability, which documents the guarantees. As on Apple's platforms, and
-/// unlike an observation, a started monitor keeps itself until ``cancel()``: the handler is called although the program
-/// keeps no reference. Differences to Apple: a second start has no effect, the current path is correct before the
+/// unlike an observation, a started monitor stays alive until ``cancel()``: the handler is called even if the program
+/// keeps no reference. Differences from Apple: a second start has no effect, the current path is correct before the
 /// start, and equal paths are not delivered twice.
 ///
-/// With the trait `NetworkManagers` of the package, ``NWPath/isExpensive`` is also what NetworkManager says.
+/// With the package trait `NetworkManagers`, ``NWPath/isExpensive`` also depends on NetworkManager.
 public final class NWPathMonitor: Sendable {
-    /// What the path can lead through.
+    /// The interface types that the path can use.
     struct Restriction {
         var required: NetworkInterface.InterfaceType?
         var prohibited: Set<NetworkInterface.InterfaceType> = []
@@ -32,28 +32,30 @@ public final class NWPathMonitor: Sendable {
 
     private typealias Observation = NetworkObservation<NetworkPath>
 
-    /// The observation of an iteration, which ends with the iteration.
+    /// The observation of an iteration.
+    ///
+    /// It ends with the iteration.
     private struct Loop {
         weak var observation: Observation?
     }
 
     private struct State {
         var handler: (@Sendable (NWPath) -> Void)?
-        /// This object, the queue of the program, and the one of the calls, from the start to the end.
+        /// From the start to the end: this object, the program's queue, and the queue of the calls.
         var started: (monitor: NWPathMonitor, queue: DispatchQueue, calls: DispatchQueue)?
-        /// What calls the handler; `nil` without one.
+        /// The observation that calls the handler; `nil` without a handler.
         var observation: Observation?
         /// How often the handler was set.
         var handlerCount = 0
         var loops: [Loop] = []
-        /// The path at the end.
+        /// The path when the monitor ended.
         var last: NWPath?
     }
 
-    /// How long after the start the handler is called at the earliest.
+    /// The shortest time between the start and the first call of the handler.
     ///
-    /// On Apple's platforms the first path takes some milliseconds. Initializers that start a monitor and then set
-    /// what the handler uses depend on it.
+    /// On Apple's platforms, the first path takes some milliseconds. Initializers that start a monitor and then set
+    /// properties for the handler depend on this.
     private static let firstCallDelay = DispatchTimeInterval.milliseconds(10)
 
     private let restriction: Restriction
@@ -115,15 +117,17 @@ public final class NWPathMonitor: Sendable {
         )
     }
 
-    /// The handler, called with the path at the start, and with each path that differs from the one before.
+    /// The handler.
     ///
-    /// The monitor keeps the handler until ``cancel()``.
+    /// It is called with the path at the start, and with each path that differs from the one before.
+    ///
+    /// The monitor retains the handler until ``cancel()``.
     @preconcurrency public var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
         get { state.withLock { $0.handler } }
         set {
             let (old, calls) = state.withLock { state in
                 let old = (state.handler, state.observation.take())
-                // After the end there is no handler.
+                // After the end, there is no handler.
                 state.handler = state.last == nil ? newValue : nil
                 state.handlerCount += 1
                 return (old, state.started?.calls)
@@ -134,7 +138,7 @@ public final class NWPathMonitor: Sendable {
         }
     }
 
-    /// The current path, also before the start; after ``cancel()``, the path at that moment.
+    /// The current path, even before the start; after ``cancel()``, the path at that moment.
     public var currentPath: NWPath {
         let (last, observation) = state.withLock { ($0.last, $0.observation) }
         if let last { return last }
@@ -151,10 +155,11 @@ public final class NWPathMonitor: Sendable {
 
     /// Starts to call the handler, with the current path and then with every change.
     ///
-    /// The first call comes some milliseconds later. If `queue` is serial and the caller is on it, the call also waits
-    /// for the caller's work item. On any other queue, only that time puts the code after the start before the call.
+    /// The first call comes some milliseconds later. If `queue` is serial and the caller is on it, the call also
+    /// waits for the caller's work item. On any other queue, only this delay ensures that code after the start runs
+    /// before the call.
     ///
-    /// The monitor keeps itself until ``cancel()``, also if the program releases it.
+    /// The monitor stays alive until ``cancel()``, even if the program releases it.
     ///
     /// - Parameter queue: The queue of the handler.
     public func start(queue: DispatchQueue) {
@@ -164,28 +169,29 @@ public final class NWPathMonitor: Sendable {
             state.started = (self, queue, calls)
             return true
         }
-        // Also a queue without calls is activated: an inactive one cannot be released.
+        // A queue without calls is also activated, because an inactive queue cannot be released.
         defer { queue.asyncAfter(deadline: .now() + Self.firstCallDelay) { calls.activate() } }
         guard isFirst else { return }
         do {
             try observe(calls)
         } catch {
-            // A monitor that cannot start has a path by Apple's name: its type has no place for an error.
+            // If the monitor cannot start, the handler gets an unknown path, because the path type cannot express an
+            // error.
             let (handler, started) = state.withLock { ($0.handler, $0.started.take()) }
             calls.async { [radios] in handler?(radios.path(.unknown)) }
             withExtendedLifetime(started) {}
         }
     }
 
-    /// Begins to call the handler that is set, in place of the one before.
+    /// Begins to call the present handler instead of the previous one.
     private func observe(_ calls: DispatchQueue) throws(ReachabilityError) {
         let (handler, count) = state.withLock { ($0.handler, $0.handlerCount) }
         let observation = try source.observe(restriction.query, on: .queue(calls)) { [radios] result in
-            // The last path stays while it cannot be found.
+            // The last path stays valid while the path cannot be found.
             if let handler, case .success(let path) = result { handler(radios.path(path)) }
         }
         let old = state.withLock { state in
-            // Who has set another handler meanwhile observes for it.
+            // If another handler was set meanwhile, its setter begins the observation.
             guard state.last == nil, state.handlerCount == count else { return nil as Observation? }
             return exchange(&state.observation, with: observation)
         }
@@ -213,10 +219,10 @@ extension NWPathMonitor: CustomDebugStringConvertible {
 extension NWPathMonitor: AsyncSequence {
     /// The paths.
     public typealias Element = NWPath
-    /// It never fails.
+    /// The sequence never fails.
     public typealias Failure = Never
 
-    /// Starts an iteration with the current path and then every change, without ``start(queue:)``.
+    /// Starts an iteration over the current path and every change, without ``start(queue:)``.
     public func makeAsyncIterator() -> Iterator {
         let iterator = source.updates(of: restriction.query).makeAsyncIterator()
         let isOver = state.withLock { state in
@@ -233,12 +239,12 @@ extension NWPathMonitor: AsyncSequence {
         var base: NetworkUpdates<NetworkPath>.Iterator?
         let radios: RadioFacts
 
-        /// Waits for a path that differs from the last one; `nil` once the monitor or the task is cancelled.
+        /// Waits for a path that differs from the last one; `nil` after the monitor or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NWPath? {
             do {
                 return try await base?.next(isolation: actor).map(radios.path)
             } catch {
-                // The monitor cannot run: the iteration ends after this path.
+                // The monitor cannot run, so the iteration ends after this path.
                 return radios.path(.unknown)
             }
         }

@@ -8,19 +8,19 @@ internal import NetlinkReachability
 
 extension NetworkMetering {
     #if NetworkManagers
-        /// The managers of this host, for all monitors of the process, from the first one on.
+        /// The managers of this host, for all monitors of the process, from the first monitor on.
         ///
-        /// A manager that hangs delays the first monitor by the time limit; what it says later is delivered.
+        /// A manager that hangs delays the first monitor by the time limit. Its later answers are delivered.
         private static let managers = {
             let managers = try? ManagerMonitor()
             managers?.waitForAnswers(atMost: .milliseconds(250))
             return managers
         }()
 
-        /// The costs that the managers of this host say.
+        /// The costs according to the managers of this host.
         static var ofManagers: NetworkMetering { managers?.metering ?? .unmetered }
     #else
-        /// No costs: the trait that asks the managers is not enabled.
+        /// No costs, because the trait that queries the managers is not enabled.
         static var ofManagers: NetworkMetering { .unmetered }
     #endif
 }

@@ -4,17 +4,17 @@ internal import FoundationEssentials
 internal import NetlinkReachability
 internal import RoutingModel
 
-/// The switches with which a user turns radios off, as rfkill(8) does: those of sysfs.
+/// The switches in sysfs with which a user turns radios off, for example with rfkill(8).
 struct RadioSwitches: Sendable {
-    /// The folder of sysfs with the classes of devices.
+    /// The sysfs folder of device classes.
     var classes = "/sys/class"
 
-    /// Returns why a path without a route has none, as far as switches explain it.
+    /// Returns why a path is unsatisfied, as far as radio switches explain it.
     ///
     /// - Parameters:
     ///   - interfaces: The interfaces of this host.
-    ///   - isAdmitted: Whether the path can use interfaces of a type.
-    /// - Returns: The reason, for Wi-Fi first.
+    ///   - isAdmitted: Returns whether the path can use interfaces of a type.
+    /// - Returns: The reason; a Wi-Fi switch comes first.
     func reason(
         _ interfaces: [NetworkInterface],
         _ isAdmitted: (NWInterface.InterfaceType) -> Bool
@@ -31,7 +31,7 @@ struct RadioSwitches: Sendable {
         areOff(switches(in: "\(classes)/net/\(name)/phy80211"))
     }
 
-    /// Modems are not below their network interfaces.
+    /// In sysfs, modems are not below their network interfaces.
     private var isCellularOff: Bool {
         areOff(switches(in: "\(classes)/rfkill").filter { text("\($0)/type") == "wwan" })
     }

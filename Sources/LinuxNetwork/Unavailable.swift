@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The types of Apple's module that this one does not provide, with the initializers of their documentation. Code that
-// uses them gets an error with the reason, and not that there is no such name.
+// The types of Apple's module that this module does not provide, with their documented initializers. Code that uses
+// them gets an error with the reason, instead of an error about an unknown name.
 
 /// Not provided: this module describes paths, and makes no connections.
 @available(*, unavailable, message: "LinuxNetwork describes paths only: see docs/coming-from-apple.md")
@@ -55,7 +55,7 @@ public final class NWParameters: Sendable {
     public static var dtls: NWParameters { NWParameters() }
 }
 
-/// Not provided: the errors of connections, which this module does not make.
+/// Not provided: errors of connections, which this module does not make.
 @available(*, unavailable, message: "LinuxNetwork describes paths only: see docs/coming-from-apple.md")
 public enum NWError: Error {}
 
@@ -64,7 +64,7 @@ public enum NWError: Error {}
 public struct NWTXTRecord: Hashable, Sendable {}
 
 extension NWInterface {
-    /// Not provided: Linux does not say which generation of radio a connection uses.
+    /// Not provided: Linux does not report the radio generation of a connection.
     @available(
         *, unavailable,
         message: "LinuxNetwork does not know generations of radio: see docs/coming-from-apple.md"
