@@ -9,16 +9,16 @@ public import class Foundation.NSString
 
 /// A string as an object, so that `"example.com" as CFString` compiles as on Apple's platforms.
 ///
-/// On Apple's platforms every `String` can be cast to Core Foundation's class. On Linux it can be cast to Foundation's
-/// class only. This type hides `CoreFoundation.CFString` in files that import this module only. Code that passes a
-/// string to a function of Core Foundation writes `CoreFoundation.CFString`.
+/// On Apple's platforms, every `String` can be cast to Core Foundation's class. On Linux, it can only be cast to
+/// Foundation's class. This type hides `CoreFoundation.CFString` in files that import only this module. Code that
+/// passes a string to a function of Core Foundation writes `CoreFoundation.CFString`.
 public typealias CFString = NSString
 
 /// The mode of a run loop, by Apple's names.
 ///
-/// Core Foundation on Linux has the type without members.
+/// Core Foundation on Linux has this type, but without members.
 public struct CFRunLoopMode: RawRepresentable, Hashable, @unchecked Sendable {
-    // Sendable: it holds an immutable string, which every thread can read.
+    // Sendable: it contains an immutable string, which every thread can read.
 
     /// The mode's name.
     public let rawValue: CFString
@@ -38,7 +38,7 @@ public struct CFRunLoopMode: RawRepresentable, Hashable, @unchecked Sendable {
         CFRunLoopMode(rawValue: "kCFRunLoopDefaultMode" as CFString)
     }
 
-    /// All common modes of a run loop, which include the default mode.
+    /// All common modes of a run loop, including the default mode.
     public static var commonModes: CFRunLoopMode! {
         CFRunLoopMode(rawValue: "kCFRunLoopCommonModes" as CFString)
     }
@@ -64,9 +64,9 @@ struct RunLoopModeName: Hashable, Sendable {
         self.text = text as String
     }
 
-    /// The string that Core Foundation takes.
+    /// The string for functions of Core Foundation.
     ///
-    /// Core Foundation compares the common modes by identity and all others by name.
+    /// Core Foundation compares the common modes by identity and all other modes by name.
     var coreFoundation: CoreFoundation.CFRunLoopMode? {
         if text == "kCFRunLoopCommonModes" { return kCFRunLoopCommonModes }
         return CFStringCreateWithCString(kCFAllocatorDefault, text, CFStringBuiltInEncodings.UTF8.rawValue)

@@ -4,13 +4,14 @@ internal import LinuxSystemConfiguration.SCNetworkReachability
 
 /// A callback with its context, retained for as long as this object lives.
 ///
-/// A callout holds the object, so that `info` stays valid if another thread removes the callback at the same time.
+/// A call in progress retains the object, so `info` stays valid even if another thread removes the callback
+/// meanwhile.
 final class CallbackClient: Sendable {
     private let callout: SCNetworkReachabilityCallBack
     private let retain: SCNetworkReachabilityContext.Retain?
     private let release: SCNetworkReachabilityContext.Release?
-    // Not dereferenced here: it is passed to the program's functions, which must accept any thread by the contract of
-    // the callback.
+    // The pointer is not dereferenced here. It is passed to the program's functions, which must accept any thread
+    // according to the contract of the callback.
     private nonisolated(unsafe) let info: UnsafeMutableRawPointer?
 
     init(_ callout: @escaping SCNetworkReachabilityCallBack, _ context: SCNetworkReachabilityContext?) {
@@ -24,14 +25,18 @@ final class CallbackClient: Sendable {
         if let info { release?(info) }
     }
 
-    /// Calls the callback, with a retain before and a release after the call, as Apple does.
+    /// Calls the callback.
+    ///
+    /// Like Apple, retains `info` before the call and releases it after the call.
     func call(_ target: SCNetworkReachability, _ flags: SCNetworkReachabilityFlags) {
         let info = Self.retained(info, by: retain)
         callout(target, flags, info)
         if retain != nil, let info { release?(info) }
     }
 
-    /// The pointer that `retain` returned: the functions take no null pointer.
+    /// The pointer that `retain` returned.
+    ///
+    /// The functions accept no null pointer.
     private static func retained(
         _ info: UnsafeMutableRawPointer?,
         by retain: SCNetworkReachabilityContext.Retain?

@@ -5,7 +5,7 @@ internal import Dispatch
 internal import NetlinkReachability
 internal import SystemSupport
 
-// Each of these returns one of the `kSCStatus...` codes.
+// Each of these functions returns one of the `kSCStatus...` codes.
 
 extension Handle {
     func schedule(on queue: DispatchQueue) -> Int {
@@ -62,10 +62,12 @@ extension Handle {
         state.withLock { $0.schedule?.place }
     }
 
-    /// Starts the monitor, under the lock `scheduling`.
+    /// Starts the monitor.
     ///
-    /// The monitor keeps this object until the end. It evaluates the target itself and delivers each result in order,
-    /// even if it equals the one found here.
+    /// Requires the lock `scheduling`.
+    ///
+    /// The monitor retains this object until the end. It evaluates the target itself and delivers each result in
+    /// order, even if it equals the result found here.
     private func begin(_ place: Schedule.Place, _ number: UInt64, monitorQueue: DispatchQueue) -> Int {
         do {
             let first = try subject.flags()
@@ -82,9 +84,12 @@ extension Handle {
         }
     }
 
-    /// Stops the monitor, under the lock `scheduling`.
+    /// Stops the monitor.
+    ///
+    /// Requires the lock `scheduling`.
     private func end() {
-        // Released without the lock, and without waiting for a call: it can be what unschedules.
+        // Released without the lock, and without waiting for a running call, which can be the caller of this
+        // function.
         let old = state.withLock { $0.schedule.take() }
         withExtendedLifetime(old) {}
     }

@@ -7,18 +7,18 @@ internal import SystemSupport
 
 /// The object behind a `SCNetworkReachability`.
 ///
-/// There are two locks. `scheduling` is held while the target is scheduled or unscheduled; `state` is held briefly. No
-/// code of the program runs under either lock, so every function can be called from a callback and from a context's
-/// `retain` and `release`.
+/// There are two locks. `scheduling` is held while the target is scheduled or unscheduled. `state` is held only
+/// briefly. No program code runs under either lock, so every function can be called from a callback and from a
+/// context's `retain` and `release`.
 final class Handle: Sendable {
     struct State {
         var client: CallbackClient?
-        /// `nil` while it is not scheduled.
+        /// `nil` while the target is not scheduled.
         var schedule: Schedule?
     }
 
     let subject: HandleSubject
-    /// The number of times that it was scheduled.
+    /// The number of times that the target was scheduled.
     let scheduling = Locked<UInt64>(0)
     let state = Locked(State())
 
@@ -26,13 +26,13 @@ final class Handle: Sendable {
         self.subject = subject
     }
 
-    /// The same object, as the program sees it: Swift counts references of the opaque C pointer as those of this
+    /// This object as the program sees it: Swift counts references of the opaque C pointer as references of this
     /// object.
     var reference: SCNetworkReachability {
         unsafeBitCast(self, to: SCNetworkReachability.self)
     }
 
-    /// Returns the flags: the last ones while scheduled.
+    /// Returns the flags; for a scheduled target, the last delivered flags.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         let known = state.withLock { state in
             state.schedule?.deliver()
@@ -42,11 +42,11 @@ final class Handle: Sendable {
     }
 }
 
-// Sendable: the object behind it is a `Handle`, which the compiler checks.
+// Sendable: the object behind the pointer is a `Handle`, which the compiler checks.
 extension SCNetworkReachability: @unchecked Sendable {}
 
 extension SCNetworkReachability: Hashable {
-    /// A target equals itself only, as on Apple's platforms.
+    /// A target is only equal to itself, as on Apple's platforms.
     public static func == (left: SCNetworkReachability, right: SCNetworkReachability) -> Bool {
         left === right
     }
@@ -58,7 +58,7 @@ extension SCNetworkReachability: Hashable {
 }
 
 extension SCNetworkReachability {
-    /// The object behind it: only this module creates targets.
+    /// The `Handle` behind the pointer: only this module creates targets.
     var handle: Handle {
         unsafeBitCast(self, to: Handle.self)
     }
@@ -67,9 +67,11 @@ extension SCNetworkReachability {
 // MARK: - Calls
 
 extension Handle {
-    /// Sets the client, and starts the calls that are due, where the target is scheduled.
+    /// Sets the client.
     ///
-    /// The client before is released here, or by its last call.
+    /// If the target is scheduled, starts calls that are due.
+    ///
+    /// The previous client is released here, or by its last call.
     func setClient(_ client: CallbackClient?) {
         // It is released without the lock.
         var client = client
@@ -96,9 +98,9 @@ extension Handle {
         }
     }
 
-    /// Calls the client until nothing is due.
+    /// Calls the client until no call is due.
     ///
-    /// It runs on the program's queue or run loop. If another thread is calling already, that thread continues.
+    /// It runs on the program's queue or run loop. If another thread is already calling, that thread continues.
     func call(_ number: UInt64) {
         while let (client, flags) = takeCall(number) {
             client.call(reference, SCNetworkReachabilityFlags(rawValue: flags.rawValue))

@@ -5,16 +5,16 @@ package import NetlinkReachability
 
 /// The subject of a target, and the handles that evaluate it.
 enum HandleSubject: Sendable {
-    /// An address, a pair or the default path: its flags are available at any time.
+    /// An address, a pair or the default path. Its flags are available at any time.
     case address(NetworkReachability)
-    /// A name, which takes time to resolve; until then the flags are those of the default path.
+    /// A name, which takes time to resolve. Until then, the flags are those of the default path.
     case name(NetworkReachability, meanwhile: NetworkReachability)
-    /// The name of this host, which needs no resolver and no network.
+    /// The name of this host, which needs neither a resolver nor a network.
     case thisHost
 
-    /// The time after which an unresolved name counts as not reachable.
+    /// How long a name can be unresolved before it counts as not reachable.
     ///
-    /// Shorter than the monitor's limit: programs wait five seconds for the flags of a name.
+    /// Shorter than the monitor's limit, because programs wait five seconds for the flags of a name.
     private static let resolutionTimeout = Duration.seconds(4)
 
     /// Reads a name or a numeric address.
@@ -64,7 +64,7 @@ extension HandleSubject {
     /// The flags of this host.
     private static let ownFlags: ReachabilityFlags = [.reachable, .isLocalAddress, .isDirect]
 
-    /// Evaluates now, and waits for the kernel only: a name has the flags of the default path.
+    /// Evaluates now, and waits only for the kernel: a name has the flags of the default path.
     func flags() throws(ReachabilityError) -> ReachabilityFlags {
         switch self {
         case .address(let handle), .name(_, meanwhile: let handle): try handle.blockingFlags()
@@ -80,7 +80,9 @@ extension HandleSubject {
         }
     }
 
-    /// Whether a first callback is due, as on Apple's platforms: for names only.
+    /// Whether a first callback is due.
+    ///
+    /// As on Apple's platforms, only for names.
     var owesFirstCallback: Bool {
         if case .address = self { false } else { true }
     }
@@ -101,7 +103,7 @@ extension HandleSubject {
             return nil
         }
         return try monitored.observe(on: .queue(queue)) { result in
-            // A callback has no place for an error: the last flags stay.
+            // A callback cannot report an error, so the last flags stay valid.
             if case .success(let flags) = result { handler(flags) }
         }
     }
@@ -109,11 +111,11 @@ extension HandleSubject {
 
 // MARK: - The network
 
-/// The network that the functions evaluate: the kernel's, or that of a test.
+/// The network that the functions evaluate: that of the kernel, or of a test.
 package enum NetworkInUse {
     /// The source of the targets that this task creates.
     ///
-    /// A target keeps the source that it was created with. The value is local to the task, so tests that run at the
-    /// same time do not share it.
+    /// A target keeps the source with which it was created. The value is local to the task, so concurrent tests do
+    /// not share it.
     @TaskLocal package static var source = NetworkSource.kernel
 }

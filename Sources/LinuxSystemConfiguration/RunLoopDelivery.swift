@@ -6,8 +6,8 @@ internal import SystemSupport
 
 /// A run loop and one of its modes.
 ///
-/// Sendable: CFRunLoopAddSource, CFRunLoopRemoveSource and CFRunLoopWakeUp, which are used here, can be called from any
-/// thread and take the lock of the run loop.
+/// Sendable: the functions used here, CFRunLoopAddSource, CFRunLoopRemoveSource and CFRunLoopWakeUp, can be called
+/// from any thread and take the lock of the run loop.
 struct RunLoopSpot: @unchecked Sendable, Equatable {
     let loop: CFRunLoop
     let mode: RunLoopModeName
@@ -17,7 +17,9 @@ struct RunLoopSpot: @unchecked Sendable, Equatable {
     }
 }
 
-/// A source on any number of run loops, one of which performs the call when it is signalled.
+/// A source on any number of run loops.
+///
+/// When it is signalled, one of them performs the call.
 ///
 /// Sendable: `source` is never replaced, and the functions that are called with it take its lock, as those of
 /// ``RunLoopSpot`` do. A lock protects everything else.
@@ -27,7 +29,7 @@ final class RunLoopDelivery: @unchecked Sendable {
 
     /// Creates a source that is on no run loop.
     ///
-    /// - Parameter body: Called by a run loop; it is kept until the source is invalidated and the last call has
+    /// - Parameter body: Called by a run loop. It is retained until the source is invalidated and the last call has
     ///   returned.
     init(_ body: @escaping @Sendable () -> Void) {
         let call = Unmanaged.passRetained(KeptCall(body))
@@ -40,18 +42,18 @@ final class RunLoopDelivery: @unchecked Sendable {
             if let info { Unmanaged<KeptCall>.fromOpaque(info).takeUnretainedValue().run() }
         }
         source = CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context)
-        // No source releases it.
+        // Without a source, nothing else releases the call.
         if source == nil { call.release() }
     }
 
-    /// Whether it is on no run loop.
+    /// Whether the source is on no run loop.
     var isNowhere: Bool {
         spots.withLock { $0.isEmpty }
     }
 
-    /// Adds it to a run loop, again if it is there already.
+    /// Adds the source to a run loop, even if it is on that run loop already.
     ///
-    /// - Returns: Whether it was added.
+    /// - Returns: Whether the source was added.
     func add(_ spot: RunLoopSpot) -> Bool {
         guard let source, let mode = spot.mode.coreFoundation else { return false }
         let isNew = spots.withLock { spots in
@@ -61,14 +63,14 @@ final class RunLoopDelivery: @unchecked Sendable {
         }
         guard isNew else { return true }
         CFRunLoopAddSource(spot.loop, source, mode)
-        // It can have been signalled before it was added, and a loop that sleeps does not check.
+        // The source can have been signalled before it was added, and a sleeping run loop does not check.
         CFRunLoopWakeUp(spot.loop)
         return true
     }
 
-    /// Removes it from a run loop, once.
+    /// Removes the source from a run loop, once.
     ///
-    /// - Returns: Whether it was there.
+    /// - Returns: Whether the source was on the run loop.
     func remove(_ spot: RunLoopSpot) -> Bool {
         let (wasThere, isThere) = spots.withLock { spots in
             guard let index = spots.firstIndex(of: spot) else { return (false, false) }
@@ -87,7 +89,7 @@ final class RunLoopDelivery: @unchecked Sendable {
         for spot in spots.withLock({ $0 }) { CFRunLoopWakeUp(spot.loop) }
     }
 
-    /// Removes it from every run loop, permanently.
+    /// Removes the source from every run loop, permanently.
     func invalidate() {
         if let source { CFRunLoopSourceInvalidate(source) }
     }

@@ -10,9 +10,9 @@ public import class Foundation.NSString
 
 /// Success.
 public let kSCStatusOK = 0
-/// A failure without a code of its own: here, of the kernel or a thread.
+/// A failure without a code of its own: here, a failure of the kernel or of a thread.
 public let kSCStatusFailed = 1001
-/// An argument is invalid, or does not fit the calls before.
+/// An argument is invalid, or contradicts earlier calls.
 public let kSCStatusInvalidArgument = 1002
 /// Never used on Linux.
 public let kSCStatusAccessError = 1003
@@ -42,7 +42,7 @@ public let kSCStatusNoLink = 3004
 public let kSCStatusStale = 3005
 /// Never used on Linux.
 public let kSCStatusMaxLink = 3006
-/// The flags could not be determined, which is not the same as flags of 0.
+/// The flags could not be determined, which does not mean that they are 0.
 public let kSCStatusReachabilityUnknown = 4001
 /// Never used on Linux.
 public let kSCStatusConnectionNoService = 5001
@@ -54,7 +54,7 @@ public var kCFErrorDomainSystemConfiguration: CFString { "com.apple.SystemConfig
 
 /// Returns the code of the last failure in the calling thread.
 ///
-/// Each function of this module sets it on failure. No function resets it on success.
+/// Each function of this module sets the code on failure. No function resets it on success.
 ///
 /// - Returns: One of the `kSCStatus...` codes; 0 if nothing has failed in this thread.
 @discardableResult
@@ -73,13 +73,13 @@ public func SCErrorString(_ status: Int32) -> UnsafePointer<CChar> {
 
 /// Returns the last failure in the calling thread as an error, with the code of ``SCError()``.
 ///
-/// - Returns: An error in the domain ``kCFErrorDomainSystemConfiguration``, described by ``SCErrorString(_:)``.
+/// - Returns: An error in the domain ``kCFErrorDomainSystemConfiguration``, with the text of ``SCErrorString(_:)``.
 public func SCCopyLastError() -> CFError {
     let code = SCError()
     var (keys, values) = (kCFTypeDictionaryKeyCallBacks, kCFTypeDictionaryValueCallBacks)
     let info = CFDictionaryCreateMutable(kCFAllocatorDefault, 1, &keys, &values)
     if let text = coreFoundationString(String(cString: SCErrorString(code))) {
-        // The dictionary retains both.
+        // The dictionary retains both objects.
         CFDictionarySetValue(
             info, Unmanaged.passUnretained(kCFErrorLocalizedDescriptionKey).toOpaque(),
             Unmanaged.passUnretained(text).toOpaque())
@@ -94,7 +94,7 @@ private func coreFoundationString(_ text: String) -> CoreFoundation.CFString? {
 
 /// Stores a failure of the calling thread.
 ///
-/// - Returns: The value that failing functions return.
+/// - Returns: `false`, the result of failing functions.
 func fail(_ status: Int) -> Bool {
     csc_set_last_error(Int32(status))
     return false

@@ -2,7 +2,7 @@
 
 public import LinuxSystemConfiguration.SCNetworkReachability
 
-// The older names, which are numbers, so that `UInt32(kSCNetworkFlagsReachable)` compiles.
+// The older names are numbers, so that `UInt32(kSCNetworkFlagsReachable)` compiles.
 
 /// The bit of `.transientConnection`.
 public let kSCNetworkFlagsTransientConnection = 1 << 0
@@ -19,7 +19,7 @@ public let kSCNetworkFlagsIsLocalAddress = 1 << 16
 /// The bit of `.isDirect`.
 public let kSCNetworkFlagsIsDirect = 1 << 17
 
-// The names of C and Objective-C, which are flags.
+// The names in C and Objective-C are flags.
 
 /// C's name of `.transientConnection`.
 public let kSCNetworkReachabilityFlagsTransientConnection = SCNetworkReachabilityFlags.transientConnection

@@ -11,13 +11,13 @@ internal import NetlinkReachability
 /// Returns a target's flags without waiting for a resolver.
 ///
 /// - A scheduled target has the last flags of the monitor. This needs no system call.
-/// - Other targets are evaluated now, in a few microseconds. A name has the flags of the default path, so a name that
-///   does not exist is reachable while there is one.
+/// - Other targets are evaluated now, in a few microseconds. A name has the flags of the default path. A name that
+///   does not exist is therefore reachable if there is a default path.
 ///
 /// - Parameters:
 ///   - target: The target.
-///   - flags: The flags on return; 0 means that the target is not reachable.
-/// - Returns: Whether the flags could be determined; if not, `SCError()` is `kSCStatusReachabilityUnknown`.
+///   - flags: Receives the flags; 0 means that the target is not reachable.
+/// - Returns: Whether the flags could be determined. If not, `SCError()` is `kSCStatusReachabilityUnknown`.
 @discardableResult
 public func SCNetworkReachabilityGetFlags(
     _ target: SCNetworkReachability,
@@ -33,7 +33,7 @@ public func SCNetworkReachabilityGetFlags(
 
 /// Sets, replaces or removes a target's callback, before or after the target is scheduled.
 ///
-/// A callback that is set late gets the call that is due: see ``SCNetworkReachabilitySetDispatchQueue(_:_:)``.
+/// A callback that is set later gets the call that is due: see ``SCNetworkReachabilitySetDispatchQueue(_:_:)``.
 ///
 /// - Parameters:
 ///   - target: The target.
@@ -50,7 +50,7 @@ public func SCNetworkReachabilitySetCallback(
     return true
 }
 
-/// Sets a callback whose type is the C type, which is not `@Sendable`.
+/// Sets a callback that has the C type, which is not `@Sendable`.
 ///
 /// - Parameters:
 ///   - target: The target.
@@ -65,8 +65,9 @@ public func SCNetworkReachabilitySetCallback(
         @convention(c) (SCNetworkReachability, SCNetworkReachabilityFlags, UnsafeMutableRawPointer?) -> Void,
     _ context: UnsafeMutablePointer<SCNetworkReachabilityContext>?
 ) -> Bool {
-    // A C function captures nothing, and setting it as a callback allows calls on another thread, which is what
-    // `@Sendable` means. Both types are the same pointer.
+    // A C function captures nothing, and setting it as a callback allows calls on other threads, which is the meaning
+    // of
+    // `@Sendable`. Both types are the same pointer.
     let sendable = unsafeBitCast(callout, to: SCNetworkReachabilityCallBack.self)
     return SCNetworkReachabilitySetCallback(target, sendable, context)
 }
@@ -74,18 +75,18 @@ public func SCNetworkReachabilitySetCallback(
 /// Schedules a target on a queue, or unschedules it.
 ///
 /// The callback is called on that queue, one call at a time, with every change of the flags, and never twice in a row
-/// with the same flags. The first call for an address comes with its first change. The first call for a name comes
-/// when it is resolved, unless `SCNetworkReachabilityGetFlags` has returned the same flags. After a call with `nil`
-/// on the queue itself, if that is serial, the callback is not called again; elsewhere a call that has begun may
-/// still be running.
+/// with the same flags. For an address, the first call comes with the first change. For a name, the first call comes
+/// when the name is resolved, unless `SCNetworkReachabilityGetFlags` has returned the same flags. After a call with
+/// `nil` on a serial queue itself, the callback is not called again. Elsewhere, a call that has begun may still be
+/// running.
 ///
 /// A scheduled target is retained.
 ///
 /// - Parameters:
 ///   - target: The target.
 ///   - queue: The queue; `nil` unschedules the target.
-/// - Returns: Whether the target was scheduled or unscheduled; if not, `SCError()` is `kSCStatusInvalidArgument` if
-///   the target is scheduled already or, with `nil`, is on no queue; `kSCStatusFailed` if no netlink socket or thread
+/// - Returns: Whether the target was scheduled or unscheduled. If not, `SCError()` is `kSCStatusInvalidArgument` if
+///   the target is already scheduled or, with `nil`, is on no queue; `kSCStatusFailed` if no netlink socket or thread
 ///   can be created.
 @discardableResult
 public func SCNetworkReachabilitySetDispatchQueue(
@@ -101,14 +102,14 @@ public func SCNetworkReachabilitySetDispatchQueue(
 ///
 /// The callback is called under the conditions of ``SCNetworkReachabilitySetDispatchQueue(_:_:)``, by the run loop
 /// while it runs in that mode. A target can be on several run loops and in several modes; one of them performs each
-/// call. A target that is scheduled twice must be unscheduled twice.
+/// call. A target that was scheduled twice must be unscheduled twice.
 ///
 /// - Parameters:
 ///   - target: The target.
 ///   - runLoop: The run loop.
 ///   - runLoopMode: The mode, such as `CFRunLoopMode.defaultMode.rawValue`.
-/// - Returns: Whether the target was scheduled; if not, `SCError()` is `kSCStatusInvalidArgument` if the target is on a
-///   queue or the mode is not a string; `kSCStatusFailed` if no netlink socket or thread can be created.
+/// - Returns: Whether the target was scheduled. If not, `SCError()` is `kSCStatusInvalidArgument` if the target is
+///   on a queue or the mode is not a string; `kSCStatusFailed` if no netlink socket or thread can be created.
 @discardableResult
 public func SCNetworkReachabilityScheduleWithRunLoop(
     _ target: SCNetworkReachability,
@@ -126,7 +127,7 @@ public func SCNetworkReachabilityScheduleWithRunLoop(
 ///   - target: The target.
 ///   - runLoop: The run loop.
 ///   - runLoopMode: The mode.
-/// - Returns: Whether it was scheduled there; if not, `SCError()` is `kSCStatusInvalidArgument`.
+/// - Returns: Whether the target was scheduled there. If not, `SCError()` is `kSCStatusInvalidArgument`.
 @discardableResult
 public func SCNetworkReachabilityUnscheduleFromRunLoop(
     _ target: SCNetworkReachability,

@@ -10,14 +10,15 @@ internal import NetlinkReachability
 
 /// Creates a target from a host name or a numeric address.
 ///
-/// A numeric address creates the same target as `SCNetworkReachabilityCreateWithAddress`. A name is resolved only while
-/// the target is scheduled, and never on a caller's thread.
+/// A numeric address creates the same target as `SCNetworkReachabilityCreateWithAddress`. A name is resolved only
+/// while the target is scheduled, never on a caller's thread.
 ///
 /// - Parameters:
 ///   - allocator: Not used.
 ///   - nodename: The name or address, without scheme, port and path, in UTF-8.
-/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` if the text is neither, which Apple's function
-///   returns for empty text only; `nil` with `kSCStatusFailed` if no netlink socket can be opened.
+/// - Returns: The target; `nil` with `kSCStatusInvalidArgument` if the text is neither a name nor an address
+///   (Apple's function returns `nil` only for empty text); `nil` with `kSCStatusFailed` if no netlink socket can be
+///   opened.
 @discardableResult
 public func SCNetworkReachabilityCreateWithName(
     _ allocator: CFAllocator?,
@@ -28,12 +29,12 @@ public func SCNetworkReachabilityCreateWithName(
 
 /// Creates a target from a socket address.
 ///
-/// The zero addresses stand for the default path, over IPv4 or IPv6. The port is ignored.
+/// The zero addresses mean the default path, over IPv4 or IPv6. The port is ignored.
 ///
 /// - Parameters:
 ///   - allocator: Not used.
 ///   - address: An IPv4 or IPv6 socket address, which is copied. The family determines its length: an `AF_INET6`
-///     address must be a whole `sockaddr_in6`.
+///     address must be a complete `sockaddr_in6`.
 /// - Returns: The target; `nil` with `kSCStatusInvalidArgument` for another family, with `kSCStatusFailed` if no
 ///   netlink socket can be opened.
 @discardableResult
@@ -44,12 +45,12 @@ public func SCNetworkReachabilityCreateWithAddress(
     create { () throws(ReachabilityError) in try .at(IPAddress(lengthless: address)) }
 }
 
-/// Creates a target from a remote address, for a socket that is bound to a local one.
+/// Creates a target from a remote address, for a socket that is bound to a local address.
 ///
 /// - Parameters:
 ///   - allocator: Not used.
-///   - localAddress: An address of this host; `nil` for any.
-///   - remoteAddress: The address to send to; `nil` for the default path.
+///   - localAddress: An address of this host; `nil` for any address.
+///   - remoteAddress: The remote address; `nil` for the default path.
 /// - Returns: The target; `nil` with `kSCStatusInvalidArgument` if both are `nil`, one has a family other than IPv4 and
 ///   IPv6, or the families differ; with `kSCStatusFailed` if no netlink socket can be opened.
 @discardableResult
@@ -66,7 +67,7 @@ public func SCNetworkReachabilityCreateWithAddressPair(
 
 /// Returns the type number of targets.
 ///
-/// Core Foundation on Linux does not know the type: `CFGetTypeID` does not accept a target.
+/// Core Foundation on Linux does not know this type: `CFGetTypeID` does not accept a target.
 ///
 /// - Returns: A number that no type of Core Foundation has.
 @discardableResult
@@ -84,7 +85,7 @@ private func create(_ make: () throws(ReachabilityError) -> HandleSubject) -> SC
 }
 
 extension IPAddress {
-    /// Reads a socket address with the length of its family.
+    /// Reads a socket address with the length that its family has.
     fileprivate init(lengthless address: UnsafePointer<sockaddr>) throws(ReachabilityError) {
         let family = UnsafeRawPointer(address).loadUnaligned(as: sa_family_t.self)
         let length = SocketAddressLength.of(family) ?? UInt8(MemoryLayout<sa_family_t>.size)

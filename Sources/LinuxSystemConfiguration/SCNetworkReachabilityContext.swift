@@ -3,7 +3,7 @@
 public import CoreFoundation
 public import LinuxSystemConfiguration.SCNetworkReachability
 
-/// Called with a target whose flags have changed.
+/// The type of callbacks, which are called with a target whose flags have changed.
 ///
 /// A C function: it captures nothing, and gets its state through `info`.
 ///
@@ -16,28 +16,34 @@ public typealias SCNetworkReachabilityCallBack =
         _ target: SCNetworkReachability, _ flags: SCNetworkReachabilityFlags, _ info: UnsafeMutableRawPointer?
     ) -> Void
 
-/// The pointer that a callback gets besides the flags, and the functions that keep it valid.
+/// The `info` pointer of a callback, and the functions that keep it valid.
 ///
 /// `retain` is called when the callback is set and before each call. `release` is called after each call, and when
-/// the callback is replaced or the target is deallocated. The calls are balanced. Neither is called while a lock is
-/// held, or without an `info`.
+/// the callback is replaced or the target is deallocated. The calls are balanced. Neither function is called while a
+/// lock is held, or without an `info`.
 public struct SCNetworkReachabilityContext {
     /// Retains `info`.
     public typealias Retain = @Sendable @convention(c) (_ info: UnsafeRawPointer) -> UnsafeRawPointer
     /// Releases `info`.
     public typealias Release = @Sendable @convention(c) (_ info: UnsafeRawPointer) -> Void
-    /// Describes `info`: no C function, because ``CFString`` is not a C type on Linux.
+    /// Describes `info`.
+    ///
+    /// This is not a C function, because ``CFString`` is not a C type on Linux.
     public typealias CopyDescription = @Sendable (_ info: UnsafeRawPointer) -> Unmanaged<CFString>
 
     /// The version of this structure: 0.
     public var version: CFIndex
-    /// The pointer that the callback gets.
+    /// The pointer that is passed to the callback.
     public var info: UnsafeMutableRawPointer?
-    /// Retains `info`; without it, the program keeps `info` valid.
+    /// Retains `info`.
+    ///
+    /// Without this function, the program keeps `info` valid.
     public var retain: Retain?
     /// Releases `info`.
     public var release: Release?
-    /// Describes `info`; it is stored and never called, as on Apple's platforms.
+    /// Describes `info`.
+    ///
+    /// As on Apple's platforms, the function is stored and never called.
     public var copyDescription: CopyDescription?
 
     /// Creates a context.

@@ -3,7 +3,7 @@
 internal import Dispatch
 internal import NetlinkReachability
 
-/// The state of one scheduling of a target: the flags that are known, and those that were delivered.
+/// The state of one scheduling of a target: the known flags, and the delivered flags.
 struct Schedule: Sendable {
     /// The queue or run loop where the client is called.
     enum Place: Sendable {
@@ -12,7 +12,7 @@ struct Schedule: Sendable {
     }
 
     let place: Place
-    /// Distinguishes this scheduling from earlier ones, whose calls can still be pending.
+    /// Distinguishes this scheduling from earlier ones, which can still have pending calls.
     let number: UInt64
     /// The flags at the beginning; for a name, those of the default path.
     private let first: ReachabilityFlags
@@ -21,7 +21,7 @@ struct Schedule: Sendable {
     /// The flags that the program knows; `nil` while a first call is due.
     private var delivered: ReachabilityFlags?
     private var isCalling = false
-    /// What reports the flags; `nil` for this host, whose flags do not change.
+    /// The observation that reports the flags; `nil` for this host, whose flags do not change.
     var observation: NetworkObservation<ReachabilityFlags>?
 
     init(_ place: Place, number: UInt64, first: ReachabilityFlags, owesFirstCallback: Bool) {
@@ -36,16 +36,19 @@ struct Schedule: Sendable {
         newest == delivered ? nil : newest
     }
 
-    /// Returns the flags to a caller, which counts as the first call.
+    /// Returns the flags to a caller.
+    ///
+    /// This counts as the first call.
     mutating func deliver() -> ReachabilityFlags {
         let flags = observation?.current ?? newest ?? first
         delivered = delivered ?? flags
         return flags
     }
 
-    /// Stores flags of the monitor.
+    /// Stores flags from the monitor.
     ///
-    /// - Returns: Where to call the client; `nil` if no call is due, or the flags belong to another scheduling.
+    /// - Returns: The place for the client's call; `nil` if no call is due, or if the flags belong to another
+    ///   scheduling.
     mutating func note(_ flags: ReachabilityFlags, _ number: UInt64) -> Place? {
         guard number == self.number else { return nil }
         newest = flags
