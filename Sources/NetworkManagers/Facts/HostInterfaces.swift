@@ -2,10 +2,10 @@
 
 internal import Glibc
 
-/// The interfaces of the calling thread's network namespace, to which what managers say is assigned.
+/// The interfaces of the calling thread's network namespace, for assigning the managers' facts to them.
 ///
-/// A manager can be in another namespace, as for a container with the host's bus. There its `eth0` is another one, so
-/// the hardware addresses have to agree where both have one.
+/// A manager can be in another namespace, for example for a container with the host's bus. Its `eth0` is then a
+/// different interface, so hardware addresses must match if both sides have one.
 struct HostInterfaces {
     struct Entry: Hashable {
         var index: UInt32
@@ -34,14 +34,15 @@ struct HostInterfaces {
             guard let entry = entry?.pointee, let text = entry.ifa_name else { continue }
             let name = String(cString: text)
             guard let address = entry.ifa_addr else {
-                // A link without a hardware address, as of a tunnel or a modem, has no address to hold its index.
+                // A link without a hardware address, such as a tunnel or a modem, has no address entry with its
+                // index.
                 let index = if_nametoindex(text)
                 if index != 0, byName[name] == nil { byName[name] = Entry(index: index, hardwareAddress: []) }
                 continue
             }
             guard Int32(address.pointee.sa_family) == AF_PACKET else { continue }
-            // sockaddr_ll: the index is at 4, the address's length at 11, and the address at 12, where the C library
-            // has room for 24 bytes. InfiniBand has 20.
+            // sockaddr_ll: the index is at offset 4, the address length at 11, and the address at 12. The C library
+            // reserves 24 bytes for the address, and InfiniBand uses 20.
             let bytes = UnsafeRawPointer(address)
             let count = min(Int(bytes.load(fromByteOffset: 11, as: UInt8.self)), 24)
             byName[name] = Entry(
@@ -50,12 +51,12 @@ struct HostInterfaces {
         }
     }
 
-    /// The index of the interface that a manager means; `nil` if this namespace does not have it.
+    /// The index of the interface that a manager refers to; `nil` if this namespace does not have the interface.
     ///
     /// - Parameters:
-    ///   - name: The manager's name of it.
-    ///   - index: The manager's index of it, where it says one.
-    ///   - hardwareAddress: The manager's hardware address of it; empty where it says none.
+    ///   - name: The manager's name for the interface.
+    ///   - index: The manager's index for the interface, if it reports one.
+    ///   - hardwareAddress: The manager's hardware address for the interface; empty if it reports none.
     /// - Returns: The index.
     func index(name: String, index: UInt32? = nil, hardwareAddress: [UInt8] = []) -> UInt32? {
         guard let entry = byName[name], index == nil || index == entry.index else { return nil }

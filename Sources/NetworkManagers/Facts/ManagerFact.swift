@@ -15,11 +15,11 @@ extension ManagerName: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// What a manager says, with its name, or that no manager says anything.
+/// A fact with the manager that reports it, or no fact.
 public enum ManagerFact<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// No manager says anything about it.
+    /// No manager reports the fact.
     case unknown
-    /// A value, and the manager that says it.
+    /// A value, and the manager that reports it.
     case known(Value, ManagerName)
 
     /// The value; `nil` if it is unknown.
@@ -27,12 +27,12 @@ public enum ManagerFact<Value: Hashable & Sendable>: Hashable, Sendable {
         if case .known(let value, _) = self { value } else { nil }
     }
 
-    /// The manager that says it; `nil` if it is unknown.
+    /// The manager that reports the value; `nil` if it is unknown.
     public var source: ManagerName? {
         if case .known(_, let source) = self { source } else { nil }
     }
 
-    /// A value of a manager, or nothing.
+    /// Creates a fact from a value of a manager, or an unknown fact from `nil`.
     init(_ value: Value?, _ source: ManagerName) {
         self = value.map { .known($0, source) } ?? .unknown
     }

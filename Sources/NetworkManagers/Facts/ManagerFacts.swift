@@ -2,30 +2,32 @@
 
 public import NetlinkReachability
 
-/// What the managers of this host say about its interfaces at one moment.
+/// The facts of this host's managers about its interfaces at one moment.
 public struct ManagerFacts: Hashable, Sendable {
     /// Whether a manager answers.
     public enum State: Hashable, Sendable {
-        /// It has not answered yet, within its time limit.
+        /// The manager has not answered yet, within its time limit.
         case pending
-        /// It is not running, or it is too old to be asked; also where there is no system bus.
+        /// The manager is not running, or is too old for queries; also without a system bus.
         case absent
-        /// It did not answer within the time limit.
+        /// The manager did not answer within the time limit.
         case silent
-        /// It, or the bus, refused; with the reason in their words.
+        /// The manager, or the bus, refused, with its reason.
         case refused(String)
-        /// It answers; with its version, where it says it.
+        /// The manager answers, with its version if it reports one.
         case answers(version: String?)
     }
 
     /// The state of each manager.
     public internal(set) var states: [ManagerName: State] = [:]
-    /// What each manager said that is not understood, such as `eth0: DNS`, and so is left out of the interfaces.
+    /// The parts of each manager's answer that could not be parsed, such as `eth0: DNS`.
+    ///
+    /// They are missing in ``interfaces``.
     public internal(set) var oddities: [ManagerName: [String]] = [:]
-    /// The interfaces of this network namespace about which a manager says something, by their index.
+    /// The interfaces of this network namespace about which a manager has facts, by index.
     public internal(set) var interfaces: [UInt32: ManagedInterface] = [:]
 
-    /// Creates facts of which nothing is known.
+    /// Creates facts that are all unknown.
     public init() {}
 
     /// The state of a manager.
@@ -37,22 +39,22 @@ public struct ManagerFacts: Hashable, Sendable {
     /// Whether a manager has not answered yet, within its time limit.
     public var isPending: Bool { ManagerName.allCases.contains { state(of: $0) == .pending } }
 
-    /// What the managers say about an interface.
+    /// The facts about an interface.
     ///
     /// - Parameter interface: The interface, of a path or a report.
-    /// - Returns: The facts, all of them unknown if no manager says anything about it.
+    /// - Returns: The facts; all unknown if no manager has facts about the interface.
     public subscript(interface: NetworkInterface) -> ManagedInterface {
-        // An interface that was renamed since is not mistaken for the one that had its index.
+        // An interface that was renamed meanwhile must not be taken for another one that had its index.
         if let known = interfaces[interface.index], known.name == interface.name { return known }
         return ManagedInterface(index: interface.index, name: interface.name)
     }
 
-    /// The cost of an interface: expensive if NetworkManager says or guesses that it is metered.
+    /// The cost of an interface: expensive if NetworkManager reports or guesses that it is metered.
     ///
     /// Never constrained: no manager has a setting like Low Data Mode.
     ///
     /// - Parameter interface: The interface.
-    /// - Returns: The cost; free where nothing is known.
+    /// - Returns: The cost; free if nothing is known.
     public func cost(of interface: NetworkInterface) -> NetworkMetering.Cost {
         self[interface].metering.value?.isMetered == true ? .expensive : .free
     }

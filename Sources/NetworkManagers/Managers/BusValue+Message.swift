@@ -7,7 +7,7 @@
     extension BusValue {
         /// Reads the next value of a message; `nil` at the end of the message or of a container.
         ///
-        /// sd-bus has checked the message, whose containers are at most 64 deep.
+        /// sd-bus has checked the message. Its containers are nested at most 64 deep.
         ///
         /// - Throws: The error of sd-bus.
         init?(nextOf message: OpaquePointer) throws(ManagerError) {
@@ -62,9 +62,9 @@
             return number
         }
 
-        /// Makes a dictionary of its entries, each a list of a key and a value.
+        /// Creates a dictionary from its entries, which are lists of a key and a value.
         ///
-        /// Keys that are not text have no use here.
+        /// Entries whose key is not text are dropped.
         private static func dictionary(of entries: [BusValue]) -> BusValue {
             .dictionary(
                 entries.reduce(into: [:]) { values, entry in

@@ -9,7 +9,7 @@ enum BusValue: Hashable {
     case bytes([UInt8])
     case list([BusValue])
     case dictionary([String: BusValue])
-    /// A value that no reader here needs: a descriptor or a real number.
+    /// A value that no reader uses: a descriptor or a real number.
     case other
 
     var text: String? { if case .text(let text) = self { text } else { nil } }

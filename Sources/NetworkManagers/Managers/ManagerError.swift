@@ -3,26 +3,26 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Why something was not answered by a manager.
+/// Why a manager did not answer a query.
 struct ManagerError: Error, Hashable {
     /// The errno, positive.
     var number: Int32
     /// The error's name over D-Bus or varlink; empty if the failure is not an answer.
     var name = ""
-    /// The manager's words.
+    /// The manager's text.
     var message = ""
 
-    /// Throws the error of a call of sd-bus, which returns a negative errno.
+    /// Throws the error of an sd-bus call, which returns a negative errno.
     @discardableResult
     static func check(_ status: Int32) throws(ManagerError) -> Int32 {
         guard status >= 0 else { throw ManagerError(number: -status) }
         return status
     }
 
-    /// An answer of another type.
+    /// The error for an answer of another type.
     static let otherType = ManagerError(number: EBADMSG, message: "an answer of another type than expected")
 
-    /// What the error says about the manager that was asked.
+    /// The state of the manager that follows from the error.
     var state: ManagerFacts.State {
         switch name.split(separator: ".").last {
         case "ServiceUnknown", "NameHasNoOwner", "UnknownMethod", "UnknownInterface", "UnknownObject",

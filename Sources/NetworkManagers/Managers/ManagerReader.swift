@@ -4,7 +4,7 @@
 struct ManagerReading {
     var state: ManagerFacts.State
     var interfaces: [UInt32: ManagedInterface] = [:]
-    /// What is left out because it is not understood.
+    /// The parts that could not be parsed.
     var oddities: [String] = []
 
     init(_ state: ManagerFacts.State) {
@@ -24,16 +24,16 @@ struct ManagerReading {
         list.compactMap { take($0, name, read) }
     }
 
-    /// Changes what is known about an interface.
+    /// Changes the facts about an interface.
     mutating func update(_ index: UInt32, _ name: String, _ change: (inout ManagedInterface) -> Void) {
         change(&interfaces[index, default: ManagedInterface(index: index, name: name)])
     }
 }
 
 extension ManagerFacts {
-    /// Puts readings together.
+    /// Combines the answers of several managers.
     ///
-    /// Of two managers that say something about the same, the first one counts.
+    /// If two managers have the same fact, the first one applies.
     init(_ readings: [(ManagerName, ManagerReading)]) {
         for (name, reading) in readings {
             states[name] = reading.state
@@ -47,7 +47,7 @@ extension ManagerFacts {
 }
 
 extension ManagedInterface {
-    /// Sets what is unknown here and known there.
+    /// Sets the facts that are unknown here and known there.
     fileprivate mutating func fill(from other: Self) {
         metering.fill(from: other.metering)
         connectivity.fill(from: other.connectivity)
@@ -66,7 +66,7 @@ extension ManagerFact {
 }
 
 extension [ManagedInterface.Domain] {
-    /// The domains in the form of resolved.conf: those that only route begin with `~`.
+    /// Reads domains in the form of resolved.conf: route-only domains begin with `~`.
     init(texts: some Sequence<String>) {
         self = texts.map { text in
             let isRouteOnly = text.hasPrefix("~")

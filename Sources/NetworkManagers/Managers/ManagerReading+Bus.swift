@@ -5,8 +5,9 @@
     internal import Glibc
 
     extension ManagerReading {
-        /// Asks a manager: over varlink where it has that, and over D-Bus where it has not, as NetworkManager and older
-        /// versions of systemd.
+        /// Queries a manager over varlink if the manager supports it.
+        ///
+        /// Otherwise over D-Bus: NetworkManager, and older versions of systemd.
         static func of(
             _ name: ManagerName, _ host: HostInterfaces, hasBus: Bool,
             _ connect: () throws(ManagerError) -> SystemBus
@@ -35,7 +36,7 @@
                 guard let text = reply?.text else { throw .otherType }
                 return try NetworkdReader.reading(of: try Varlink.decode(Array(text.utf8)), host)
             case .resolved:
-                // Its properties have indices alone, which a container with the host's bus would take for its own.
+                // Its properties contain only indices. A container with the host's bus would take them for its own.
                 guard access(ResolvedReader.folder, F_OK) == 0 else { throw ManagerError(number: ENOENT) }
                 let properties = try bus.call(
                     ResolvedReader.busName, "/org/freedesktop/resolve1", "org.freedesktop.DBus.Properties",

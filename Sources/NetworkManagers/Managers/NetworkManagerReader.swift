@@ -2,28 +2,28 @@
 
 internal import NetlinkReachability
 
-/// NetworkManager, over D-Bus: all of its objects in one answer.
+/// Reads the facts of NetworkManager over D-Bus: all of its objects in one answer.
 ///
-/// The cost and the connectivity are those of each device, and not NetworkManager's own, which are a guess where the
-/// default routes lead through several interfaces.
+/// The cost and the connectivity are those of each device. NetworkManager's global values are a guess if the default
+/// routes use several interfaces.
 enum NetworkManagerReader {
     static let busName = "org.freedesktop.NetworkManager"
 
-    /// The signals after which something can have changed.
+    /// The signals after which facts can have changed.
     ///
-    /// Access points, whose signals change all the time, are left out.
+    /// Signals of access points are excluded, because they are very frequent.
     static let rules = ["", ".Device", ".Connection.Active", ".IP4Config", ".IP6Config"].map {
         "type='signal',sender='\(busName)',interface='org.freedesktop.DBus.Properties',"
             + "member='PropertiesChanged',arg0='\(busName)\($0)'"
     }
 
-    /// What the objects say.
+    /// Reads the facts from the objects.
     ///
     /// - Parameters:
     ///   - objects: A dictionary by paths, of dictionaries by interfaces, of dictionaries by properties.
     ///   - host: The interfaces of this network namespace.
     /// - Returns: The facts.
-    /// - Throws: An error for an answer of another type.
+    /// - Throws: An error if the answer has another type.
     static func reading(of objects: BusValue?, _ host: HostInterfaces) throws(ManagerError) -> ManagerReading
     {
         guard let objects, let all = objects.dictionary else { throw .otherType }
@@ -34,7 +34,7 @@ enum NetworkManagerReader {
             guard let device = object["\(busName).Device"],
                 let hardware = reading.take(device["Interface"], "\(path): Interface", \.text)
             else { continue }
-            // Packets of a modem take another interface than the one that is controlled.
+            // Packets of a modem use another interface than the one that controls the modem.
             let ip = reading.take(device["IpInterface"], "\(hardware): IpInterface", \.text)
             let name = ip.flatMap { $0.isEmpty ? nil : $0 } ?? hardware
             let address = name == hardware ? device["HwAddress"]?.text ?? "" : ""
@@ -51,14 +51,14 @@ enum NetworkManagerReader {
         return reading
     }
 
-    /// Which of several devices with one name is meant: the one with a connection, then the one that works, then the
-    /// newest one, which is that of the highest number.
+    /// The rank for choosing among several devices with one name: first a device with a connection, then one that
+    /// works, then the newest one, which has the highest number.
     private struct Rank: Comparable {
         private let order: [Int64]
 
         init(_ device: BusValue, _ path: String) {
             let connection = device["ActiveConnection"]?.text ?? "/"
-            // NM_DEVICE_STATE_ACTIVATED; a device that fails or is taken down has a higher one.
+            // NM_DEVICE_STATE_ACTIVATED. A device that fails or is being deactivated has a higher state.
             let state = device["State"]?.number ?? 0
             let number = path.split(separator: "/").last.flatMap { Int64($0) } ?? 0
             order = [connection == "/" ? 0 : 1, state <= 100 ? state : 0, number]
@@ -123,7 +123,7 @@ enum NetworkManagerReader {
                 $0["address"]?.text.flatMap { IPAddress($0) }
             }
         }
-        // In a configuration of IPv4 they are numbers.
+        // In an IPv4 configuration, these are numbers.
         let list = configuration["Nameservers"]?.list?.filter { $0.number == nil } ?? []
         return reading.take(list: list, "\(name): Nameservers") { $0.bytes.flatMap { IPAddress(bytes: $0) } }
     }
@@ -154,6 +154,6 @@ extension ManagedInterface.Connectivity {
         }
     }
 
-    /// The place in the order from the worst.
+    /// The position in the order from the worst.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -2,7 +2,7 @@
 
 internal import NetlinkReachability
 
-/// systemd-networkd: `io.systemd.Network.Describe` over varlink, or the same JSON from the bus.
+/// Reads the facts of systemd-networkd: `io.systemd.Network.Describe` over varlink, or the same JSON over D-Bus.
 enum NetworkdReader {
     static let busName = "org.freedesktop.network1"
     static let socketPath = "/run/systemd/netif/io.systemd.Network"

@@ -3,10 +3,10 @@
 internal import Glibc
 internal import NetlinkReachability
 
-/// systemd-resolved: `io.systemd.Resolve.DumpDNSConfiguration` over varlink, or properties of the bus.
+/// Reads the facts of systemd-resolved: `io.systemd.Resolve.DumpDNSConfiguration` over varlink, or D-Bus properties.
 enum ResolvedReader {
     static let busName = "org.freedesktop.resolve1"
-    /// Where systemd-resolved keeps its files while it runs.
+    /// The folder of systemd-resolved's files while it runs.
     static let folder = "/run/systemd/resolve"
     static let socketPath = "\(folder)/io.systemd.Resolve"
     static let rules = [
@@ -51,10 +51,10 @@ enum ResolvedReader {
         return reading
     }
 
-    /// What the properties of the manager say.
+    /// Reads the facts from the properties of the manager.
     ///
-    /// `DNS` has the index, family and bytes of each server, and `Domains` the index and name of each domain, and
-    /// whether it only routes. The index is 0 for the host as a whole. No property has the name of an interface.
+    /// `DNS` has the index, family and bytes of each server. `Domains` has the index and name of each domain, and
+    /// whether it is route-only. The index is 0 for the whole host. No property has the name of an interface.
     static func reading(
         of properties: BusValue?, _ host: HostInterfaces
     ) throws(ManagerError) -> ManagerReading {
@@ -91,7 +91,7 @@ extension ResolvedReader {
         return (index, ManagedInterface.Domain(name: name, isRouteOnly: parts[2].number == 1))
     }
 
-    /// The parts of an entry, of which the first is an index.
+    /// The parts of an entry, whose first part is an index.
     private static func parts(_ entry: BusValue) -> (UInt32, [BusValue])? {
         guard let parts = entry.list, parts.count == 3,
             let index = parts[0].number.flatMap({ UInt32(exactly: $0) })
@@ -104,7 +104,7 @@ extension ManagerReading {
     fileprivate mutating func update(
         _ index: UInt32, _ name: String, _ servers: [IPAddress], _ domains: [ManagedInterface.Domain]
     ) {
-        // Without servers, those of the manager count.
+        // Without servers, those of the other manager apply.
         guard !servers.isEmpty || !domains.isEmpty else { return }
         update(index, name) { interface in
             interface.nameservers = .known(servers, .resolved)

@@ -9,21 +9,21 @@
 
     /// A connection to the system bus, for one thread.
     ///
-    /// Every function returns within a time limit, also if the bus or the receiver of a call does not answer.
+    /// Every function returns within a time limit, even if the bus or the receiver of a call does not answer.
     final class SystemBus {
-        /// How long the bus and a manager may take to answer, in microseconds.
+        /// The time limit for answers of the bus and of a manager, in microseconds.
         static let limit: UInt64 = 2_000_000
 
         private let bus: OpaquePointer
 
-        /// Connects, to the bus that DBUS_SYSTEM_BUS_ADDRESS names or to the usual one.
+        /// Connects to the bus in DBUS_SYSTEM_BUS_ADDRESS, or to the default system bus.
         init() throws(ManagerError) {
             var opened: OpaquePointer?
             try ManagerError.check(sd_bus_open_system(&opened))
             guard let opened else { throw ManagerError(number: ENOTCONN) }
             bus = opened
             try ManagerError.check(sd_bus_set_method_call_timeout(bus, Self.limit))
-            // A call waits without a limit until the connection is authenticated.
+            // A call has no time limit until the connection is authenticated.
             let deadline = ContinuousClock.now + .microseconds(Self.limit)
             while try ManagerError.check(sd_bus_is_ready(bus)) == 0 {
                 if try ManagerError.check(sd_bus_process(bus, nil)) > 0 { continue }
@@ -37,13 +37,13 @@
             sd_bus_close_unref(bus)
         }
 
-        /// The descriptor to wait for.
+        /// The descriptor to poll.
         var descriptor: Int32 { sd_bus_get_fd(bus) }
 
-        /// The events to wait for, as poll(2) has them.
+        /// The poll(2) events to wait for.
         var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
-        /// Asks the bus for the signals that match a rule.
+        /// Subscribes to the signals that match a rule.
         func subscribe(_ rule: String) throws(ManagerError) {
             try call(
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", [rule])
@@ -51,7 +51,7 @@
 
         /// Calls a method and waits for its answer.
         ///
-        /// A program that does not run is not started for it. The arguments are strings.
+        /// A program that is not running is not started for the call. The arguments are strings.
         ///
         /// - Returns: The first value of the answer; `nil` if it has none.
         /// - Throws: The error of the receiver, or of the connection.
@@ -81,9 +81,9 @@
             return try BusValue(nextOf: reply)
         }
 
-        /// A signal that has arrived.
+        /// A received signal.
         struct Signal {
-            /// The bus name of the sender, as the bus says it.
+            /// The bus name of the sender, as reported by the bus.
             var sender: String
             var path: String
             var member: String
@@ -91,9 +91,9 @@
             var first: String?
         }
 
-        /// Reads what has arrived, up to a number of messages.
+        /// Reads received messages, up to a limit.
         ///
-        /// Every user of the bus can send signals to this connection, faster than they are read.
+        /// Every user of the bus can send signals to this connection, faster than they can be read.
         ///
         /// - Parameter handle: Called with each signal.
         /// - Returns: Whether more may have arrived.

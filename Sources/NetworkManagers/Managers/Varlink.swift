@@ -5,11 +5,11 @@ internal import Glibc
 internal import NetlinkReachability
 internal import SystemSupport
 
-/// Calls over varlink: JSON with a NUL at its end, on a stream socket of the file system.
+/// Calls over varlink: JSON with a final NUL, over a Unix stream socket.
 enum Varlink {
-    /// How long a manager may take to answer.
+    /// The time limit for a manager's answer.
     static let limit = Duration.seconds(1)
-    /// The longest answer that is read, in bytes: that of a host with thousands of interfaces.
+    /// The longest answer that is read, in bytes: enough for a host with thousands of interfaces.
     static let sizeLimit = 64 << 20
 
     /// Calls a method without parameters.
@@ -26,7 +26,7 @@ enum Varlink {
         let deadline = ContinuousClock.now + limit
         let descriptor = try connect(path)
         defer { close(descriptor) }
-        // A request is smaller than the buffer of a new socket, so that it is sent at once.
+        // A request is smaller than the buffer of a new socket, so it is sent at once.
         let request = Array("{\"method\":\"\(method)\",\"parameters\":{}}\0".utf8)
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             throw ManagerError(number: errno)

@@ -6,13 +6,15 @@
     internal import NetlinkReachability
     internal import SystemSupport
 
-    /// The thread of a monitor: asks the managers, and again when something can have changed.
+    /// The thread of a monitor.
     ///
-    /// Each query has a time limit, so that a manager that hangs delays the others by that and no more.
+    /// It queries the managers, and queries them again when facts can have changed.
+    ///
+    /// Each query has a time limit, so a manager that hangs delays the others by at most that limit.
     struct ManagerLoop {
-        /// The first and the longest time between attempts to connect to the bus.
+        /// The shortest and the longest time between attempts to connect to the bus.
         private static let retries = Duration.seconds(1)...Duration.seconds(60)
-        /// The order in which the managers are asked: those on a socket of their own first, as they are faster.
+        /// The order of queries: managers with a socket of their own come first, because they are faster.
         private static let order: [ManagerName] = [.resolved, .networkd, .networkManager]
 
         /// The names of the managers on the bus.
@@ -22,7 +24,7 @@
         ]
 
         private let shared: ManagerMonitor.Shared
-        /// The connection that signals arrive on.
+        /// The connection on which signals arrive.
         private var bus: SystemBus?
         private var readings: [ManagerName: ManagerReading] = [:]
         private var schedule = ManagerSchedule()
@@ -46,7 +48,7 @@
         private mutating func connect() {
             do throws(ManagerError) {
                 let bus = try SystemBus()
-                // Without a signal of its owner, a manager that stops would be noticed with the next query only.
+                // Without a signal about its owner, only the next query would show that a manager has stopped.
                 for (_, name) in Self.busNames {
                     try bus.subscribe(
                         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
@@ -65,7 +67,7 @@
 
         /// Drops the connection to the bus.
         ///
-        /// Whatever was known from it is unknown.
+        /// Facts that were known through it become unknown.
         private mutating func lose(_ error: ManagerError) {
             bus = nil
             connectAt = .now + retry
@@ -73,13 +75,15 @@
             readings[.networkManager] = ManagerReading(error.state)
             // Without the bus, the state of NetworkManager is that of the bus.
             schedule.remove(.networkManager)
-            // networkd and resolved can have answered over D-Bus: they are asked again over varlink.
+            // networkd and resolved may have answered over D-Bus, so they are queried again over varlink.
             schedule.plan([.networkd, .resolved], at: .now)
             publish()
         }
 
-        /// Asks the managers that are due, on a connection of its own: signals that arrive during a call on the same
-        /// one queue up in memory, and a manager can send them faster than it answers.
+        /// Queries the managers that are due.
+        ///
+        /// Uses a separate connection: signals that arrive during a call on the same connection are queued in memory,
+        /// and a manager can send them faster than it answers.
         private mutating func ask() {
             let host = HostInterfaces.current
             var opened: SystemBus?
@@ -109,7 +113,7 @@
                     }))
         }
 
-        /// Takes the signals that have arrived.
+        /// Processes the signals that have arrived.
         ///
         /// - Returns: Whether more may have arrived.
         private mutating func receive() -> Bool {
@@ -118,7 +122,8 @@
             var named: Set<ManagerName> = []
             do throws(ManagerError) {
                 let isMore = try bus.process { signal in
-                    // A change of an owner names the manager, another signal comes from its path.
+                    // A signal about a change of an owner contains the manager's name. Other signals come from the
+                    // manager's path.
                     let isOfOwner = signal.member == "NameOwnerChanged"
                     if isOfOwner, signal.sender != "org.freedesktop.DBus" { return }
                     let place =

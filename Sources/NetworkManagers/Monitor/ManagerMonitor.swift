@@ -6,7 +6,8 @@
     public import NetlinkReachability
     internal import SystemSupport
 
-    /// Follows what the managers of this host know and the kernel does not: costs, captive portals, connections, DNS.
+    /// Observes the managers of this host for facts that the kernel does not have: costs, captive portals,
+    /// connections, DNS.
     ///
     /// ```swift
     /// let source = NetworkSource.kernel
@@ -16,21 +17,21 @@
     /// }
     /// ```
     ///
-    /// ``query`` is the facts as a query of the source, which can be observed and waited for as all others are.
+    /// ``query`` has the facts as a query of the source. It can be observed and waited for like any other query.
     ///
-    /// It asks NetworkManager, systemd-networkd and systemd-resolved, none of which needs root. It asks again after
-    /// their signals, after a change of the path or of the name servers, and when one of them starts or stops. When
-    /// facts change, everything that is observed on the source is evaluated again, so that observed paths have the new
-    /// costs, also where a `NetworkMetering` of your own reads the facts.
+    /// The monitor queries NetworkManager, systemd-networkd and systemd-resolved. None of them requires root. It
+    /// queries them again after their signals, after a change of the path or of the name servers, and when one of
+    /// them starts or stops. When facts change, everything that is observed on the source is evaluated again.
+    /// Observed paths then have the new costs, even with a `NetworkMetering` of your own that reads the facts.
     ///
-    /// A manager that is not running, refuses or hangs is no error: its facts are unknown, and
-    /// ``ManagerFacts/state(of:)`` says why. One that hangs after it has answered is noticed with the next query
-    /// only.
+    /// A manager that is not running, refuses or hangs is not an error: its facts are unknown, and
+    /// ``ManagerFacts/state(of:)`` has the reason. If a manager hangs after it has answered, only the next query
+    /// shows that.
     ///
-    /// It has one thread, which waits without a timer while the bus and all managers answer. Keep the monitor for as
-    /// long as the facts are to be followed.
+    /// The monitor has one thread, which waits without a timer while the bus and all managers answer. Keep the
+    /// monitor for as long as the facts are needed.
     public final class ManagerMonitor: Sendable {
-        /// What the thread and the monitor share.
+        /// The state that the thread and the monitor share.
         final class Shared: Sendable {
             private struct State {
                 var facts = ManagerFacts()
@@ -40,7 +41,7 @@
 
             /// Wakes the thread.
             let wakeup: EventFD
-            /// Readable for good once every manager was asked.
+            /// Becomes readable after every manager was queried, and stays readable.
             let firstRound: EventFD
             private let source: NetworkSource
             private let state = Locked(State())
@@ -72,7 +73,7 @@
 
             func finishFirstRound() { firstRound.signal() }
 
-            /// Called by the thread with what is known now.
+            /// Called by the thread with the present facts.
             func publish(_ facts: ManagerFacts) {
                 let isChange = state.withLock { state in
                     guard !state.isCancelled, state.facts != facts else { return false }
@@ -86,15 +87,17 @@
         private let shared: Shared
         private let observation: NetworkObservation<NetworkPath>?
 
-        /// Starts to follow the managers, whose facts are unknown until they answer.
+        /// Starts to observe the managers.
+        ///
+        /// Their facts are unknown until they answer.
         ///
         /// ```swift
         /// let managers = try ManagerMonitor()
         /// try await NetworkSource.kernel.wait(for: managers.query, timeout: .seconds(1)) { !$0.isPending }
         /// ```
         ///
-        /// - Parameter source: The network whose paths have the facts, and which answers ``query``.
-        /// - Throws: `ReachabilityError` if there are no descriptors or threads left.
+        /// - Parameter source: The network whose paths get the facts, and which answers ``query``.
+        /// - Throws: `ReachabilityError` if no descriptor or thread is left.
         public init(source: NetworkSource = .kernel) throws(ReachabilityError) {
             let operation = "follow the network's managers"
             let shared: Shared
@@ -109,12 +112,12 @@
             }
             guard isRunning else { throw ReachabilityError(operation: operation, number: EAGAIN) }
             self.shared = shared
-            // Neither manager on a socket of its own announces changes to users. Without an observation, which fails as
-            // that of a path does, the facts are those of the start and of the bus.
+            // The managers with a socket of their own do not announce changes to users. If this observation fails, as
+            // the observation of a path would, the facts are those of the start and of the bus.
             observation = try? source.observe(.path(), initial: .skip) { _ in shared.networkChanged() }
         }
 
-        /// Blocks the thread until every manager was asked.
+        /// Blocks the thread until every manager was queried.
         package func waitForAnswers(atMost limit: Duration) {
             waitForDescriptor(shared.firstRound.descriptor, POLLIN, atMost: limit)
         }
@@ -123,28 +126,32 @@
             cancel()
         }
 
-        /// What the managers say now.
+        /// The present facts of the managers.
         public var facts: ManagerFacts { shared.facts }
 
-        /// The facts as a query, for the source of this monitor: another one does not learn of changes.
+        /// The facts as a query, for the source of this monitor.
+        ///
+        /// Other sources are not notified of changes.
         ///
         /// ```swift
         /// for try await facts in source.updates(of: managers.query) { print(facts.interfaces.count) }
         /// ```
         ///
-        /// It keeps the facts, and not the monitor.
+        /// It retains the facts, but not the monitor.
         public var query: NetworkQuery<ManagerFacts> {
             NetworkQuery("facts of the managers") { [shared] in shared.facts }
         }
 
-        /// The costs that the managers say, for a path or its observation; it keeps the facts, and not the monitor.
+        /// The costs according to the managers, for a path or its observation.
+        ///
+        /// It retains the facts, but not the monitor.
         public var metering: NetworkMetering {
             NetworkMetering { [shared] in shared.facts.cost(of: $0) }
         }
 
         /// Ends the monitor.
         ///
-        /// The facts stay as they are.
+        /// The last facts remain.
         public func cancel() {
             observation?.cancel()
             shared.cancel()
@@ -153,7 +160,7 @@
 
 #else
 
-    /// What follows the managers of this host, if the trait NetworkManagers of the package is enabled.
+    /// Observes the managers of this host, if the package trait NetworkManagers is enabled.
     @available(*, unavailable, message: "enable the trait: .package(..., traits: [\"NetworkManagers\"])")
     public final class ManagerMonitor: Sendable {}
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When each manager is asked next.
+/// The times of the next queries to each manager.
 struct ManagerSchedule {
-    /// A burst of signals is read once, this long after its first one.
+    /// The facts are read once for a burst of signals, this long after its first signal.
     static let pause = Duration.milliseconds(50)
-    /// A manager that did not answer is not asked again before this time has passed, unless it starts again.
+    /// How long a manager that did not answer is not queried again, unless it restarts.
     static let silence = Duration.seconds(30)
 
     private var due: [ManagerName: ContinuousClock.Instant] = [:]
     private var silentUntil: [ManagerName: ContinuousClock.Instant] = [:]
 
-    /// When a manager is to be asked; `nil` if none is.
+    /// When the next manager is to be queried; `nil` if none is.
     var next: ContinuousClock.Instant? { due.values.min() }
 
-    /// Has all managers asked at once, as none was asked before.
+    /// Schedules queries to all managers now, as at the beginning.
     mutating func begin(at now: ContinuousClock.Instant) {
         silentUntil = [:]
         due = Dictionary(uniqueKeysWithValues: ManagerName.allCases.map { ($0, now) })
     }
 
-    /// Has managers asked soon, and one that is silent when its time has passed.
+    /// Schedules queries to managers soon; to a silent manager, after its time has passed.
     mutating func plan(_ names: Set<ManagerName>, at now: ContinuousClock.Instant) {
         for name in names {
             let soon = now + Self.pause
@@ -27,13 +27,15 @@ struct ManagerSchedule {
         }
     }
 
-    /// Has a manager not asked.
+    /// Cancels the next query to a manager.
     mutating func remove(_ name: ManagerName) { due[name] = nil }
 
-    /// Forgets that a manager was silent, as it has started or ended.
+    /// Forgets that a manager was silent, because it has started or stopped.
     mutating func forgetSilence(of name: ManagerName) { silentUntil[name] = nil }
 
-    /// Whether a manager is to be asked now; the next time it is not, unless it is planned again.
+    /// Returns whether a manager is to be queried now.
+    ///
+    /// Afterwards, it is not due until it is scheduled again.
     mutating func take(_ name: ManagerName, at now: ContinuousClock.Instant) -> Bool {
         guard let instant = due[name], instant <= now else { return false }
         due[name] = nil
@@ -41,7 +43,7 @@ struct ManagerSchedule {
         return true
     }
 
-    /// Has a manager that did not answer asked again after a while.
+    /// Schedules another query to a manager that did not answer, after a while.
     mutating func noteSilence(of name: ManagerName, at now: ContinuousClock.Instant) {
         silentUntil[name] = now + Self.silence
         plan([name], at: now)
