@@ -58,7 +58,7 @@ struct Assert: NetflagsCommand {
             throw UsageError(
                 "\(file.name):\(line.number): \(ReachabilityError.recordedName(line.expectation.name))")
         }
-        // A replay is about one socket.
+        // A replay evaluates queries of one socket only.
         let sockets = Dictionary(grouping: file.lines.map(\.expectation), by: \.options)
         guard operand != "-" || sockets.count == 1 else {
             throw UsageError(

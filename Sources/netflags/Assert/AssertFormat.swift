@@ -2,15 +2,15 @@
 
 internal import NetlinkRecording
 
-/// The output of `netflags assert`: the lines that do not hold, or a JSON object for each.
+/// The output of `netflags assert`: the expectations that do not hold as lines, or all as JSON objects.
 struct AssertFormat {
     /// The name of the file of expectations.
     let file: String
     let isJSON: Bool
-    /// The recording that a change was tried on, a key of its rows; `nil` for none.
+    /// The recording on which a change was tried, for the JSON rows; `nil` for none.
     var recording: String?
 
-    /// Writes an expectation, and whether an answer is the expected one.
+    /// Writes an expectation, and whether the answer meets it.
     func write(
         _ line: ExpectationFile.Line, _ answer: Answer, _ outcome: NetworkState.Expectation.Outcome,
         to buffer: inout ByteBuffer
@@ -50,7 +50,7 @@ struct AssertFormat {
         buffer.line(printable: "\(file):\(line.number): \(line.expectation)")
     }
 
-    /// The row of a recording that could not be asked.
+    /// The row of a recording that could not be queried.
     static func errorRow(_ error: String) -> KeyValuePairs<String, String?> {
         ["line": nil, "expectation": nil, "holds": nil, "code": nil, "reason": error]
     }
@@ -71,21 +71,23 @@ struct AssertFormat {
 }
 
 extension NetworkState.Expectation {
-    /// A time in which an expectation holds, or does not.
+    /// A span of time in which an expectation holds, or does not.
     struct Span: Hashable {
         let start: Recording.Time
         var end: Recording.Time
-        /// That of its start: a span goes on when only the reason changes.
+        /// The outcome at its start.
+        ///
+        /// The span continues if only the reason changes.
         let outcome: Outcome
-        /// The reason of the answer at its start; `nil` for one without a report.
+        /// The reason code of the answer at its start; `nil` for an answer without a report.
         let code: String?
-        /// The first event that made it so; `nil` at the start, and after a time that is not recorded.
+        /// The first event that caused the outcome; `nil` at the start, and after a span that is not recorded.
         let cause: ChangeCause?
     }
 
     /// The spans of a lane whose intervals end with any change of the report.
     ///
-    /// A time that is not recorded belongs to none.
+    /// Time that is not recorded belongs to no span.
     func spans(of lane: Timeline.Lane) -> [Span] {
         var spans: [Span] = []
         for interval in lane.intervals {
@@ -107,7 +109,7 @@ extension NetworkState.Expectation {
 }
 
 extension NetworkState.Expectation.Outcome {
-    /// Whether the expectation holds; `nil` where that is not known.
+    /// Whether the expectation holds; `nil` if that is not known.
     var holds: Bool? {
         if case .undetermined = self { nil } else { self == .holds }
     }

@@ -3,9 +3,9 @@
 import NetlinkReachability
 internal import NetlinkRecording
 
-/// A file of expectations, one a line.
+/// A file of expectations, one per line.
 struct ExpectationFile {
-    /// The name in messages.
+    /// The name of the file in messages.
     let name: String
     let lines: [Line]
 
@@ -19,8 +19,8 @@ struct ExpectationFile {
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - isReplay: Whether a recording answers, which knows every protocol.
-    /// - Throws: A usage error that names the line and what is expected there; a ``FileFailure`` for a file that cannot
+    ///   - isReplay: Whether a recording answers, which supports every protocol.
+    /// - Throws: A usage error that names the line and what is expected there; a ``FileFailure`` if the file cannot
     ///   be read.
     init(_ path: String, isReplay: Bool) throws {
         let file = LineFile(path)
@@ -39,7 +39,7 @@ struct ExpectationFile {
 }
 
 extension ExpectationFile {
-    /// Asks a network, and writes what comes out.
+    /// Checks the expectations on a network, and writes the results.
     ///
     /// - Parameters:
     ///   - source: The network.
@@ -47,7 +47,7 @@ extension ExpectationFile {
     ///   - buffer: The output.
     /// - Returns: The exit status.
     func check(_ source: NetworkSource, _ format: AssertFormat, to buffer: inout ByteBuffer) -> ExitStatus {
-        // All names are resolved side by side.
+        // All names are resolved concurrently.
         let pending = lines.map { line in
             let query = TargetQuery(targets: [], options: line.expectation.options, explains: true)
             var pending = PendingReports(query, source)

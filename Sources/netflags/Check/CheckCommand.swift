@@ -22,7 +22,7 @@ struct Check: TargetListCommand {
             """
     )
 
-    // No group is within another: at each level the parser's checks of a debug build read a group four times.
+    // Groups are not nested: in a debug build, the parser's checks read a group four times per level.
     @OptionGroup(title: "Socket options") var socket: SocketOptions
 
     @OptionGroup var settings: CheckSettings
@@ -50,7 +50,7 @@ struct Check: TargetListCommand {
             case .json: JSONFormat(explains: query.explains)
             case .prometheus: PrometheusFormat()
             }
-        // Errors are printed on standard error too: not where the reader sees them in the lines.
+        // Errors are also printed on standard error, unless the user sees them in the lines.
         let repeatsErrors = !query.isQuiet && !output.isTerminal
         var (buffer, status, hasTargets) = (ByteBuffer(), ExitStatus.success, false)
 
@@ -61,12 +61,12 @@ struct Check: TargetListCommand {
             }
             format?.write(line, to: &buffer)
         }
-        /// Waits for all pending results and formats them; writes the lines before it waits for a name.
+        /// Waits for all pending results and formats them. Writes the lines so far before it waits for a name.
         func takePending() throws {
             try pending.takeAll(beforeWaiting: { try output.deliver(&buffer) }, write)
             try output.deliver(&buffer)
         }
-        /// Writes the results known so far: before a read that can block, and at the end.
+        /// Writes the results so far, before a read that can block and at the end.
         func writePending() throws {
             try takePending()
             format?.flush(to: &buffer)
@@ -88,7 +88,7 @@ struct Check: TargetListCommand {
     }
 }
 
-/// The options of `check` alone.
+/// The options that only `check` has.
 struct CheckSettings: ParsableArguments {
     @Flag(help: "One JSON object a line, written at once.")
     var json = false

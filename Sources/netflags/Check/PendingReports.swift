@@ -6,17 +6,17 @@ import SystemSupport
 
 /// Targets that wait for their evaluation, and names that are resolved meanwhile.
 ///
-/// An address takes microseconds: addresses that follow each other are evaluated together, when their turn comes. A
-/// name can take seconds and gets a thread of its own, up to ``threadLimit``.
+/// An address takes microseconds. Consecutive addresses are evaluated together, when their turn comes. A name can
+/// take seconds and gets a thread of its own, up to ``threadLimit``.
 struct PendingReports {
-    /// Names that are resolved at the same time.
+    /// The most names that are resolved at the same time.
     static let threadLimit = 64
-    /// Targets that wait for an earlier one at most: a few datagrams of queries.
+    /// The most targets that wait for an earlier one: a few datagrams of queries.
     private static let capacity = 256
 
     private enum State {
         case invalid(ReachabilityError)
-        /// A name: a thread stores the result, and then signals.
+        /// A name. A thread stores the result and then signals.
         case running(Locked<Answer?>, DispatchSemaphore)
         case address(ReachabilityTarget)
     }
@@ -24,14 +24,14 @@ struct PendingReports {
     private let options: ReachabilityOptions
     private let detail: ReachabilityReport.Detail
     private let source: NetworkSource
-    /// Whether to find out whether anything answers, too.
+    /// Whether to also read evidence of answers.
     private let hasEvidence: Bool
     private let threads = DispatchSemaphore(value: threadLimit)
-    /// Oldest first.
+    /// The oldest entry comes first.
     private var entries: [(text: String, state: State)] = []
 
     /// - Parameters:
-    ///   - query: The socket that the queries are about, and how much the reports contain.
+    ///   - query: The socket of the queries, and the detail of the reports.
     ///   - source: The network.
     init(_ query: TargetQuery, _ source: NetworkSource = .kernel) {
         (options, detail) = (query.options, query.explains ? .full : .brief)
@@ -39,7 +39,7 @@ struct PendingReports {
         hasEvidence = query.recording == nil && (query.explains || query.format == .prometheus)
     }
 
-    /// Whether the results have to be taken before more targets are added.
+    /// Whether the results have to be read before more targets are added.
     var isFull: Bool { entries.count >= Self.capacity }
 
     /// Adds a target, or a line that could not be parsed.
@@ -50,7 +50,9 @@ struct PendingReports {
         }
     }
 
-    /// Evaluates a name on a thread, without one on this; waits while ``threadLimit`` names are resolved.
+    /// Evaluates a name on another thread; on this thread if none can be started.
+    ///
+    /// Waits while ``threadLimit`` names are being resolved.
     private func resolve(_ target: ReachabilityTarget) -> State {
         let (result, done) = (Locked<Answer?>(nil), DispatchSemaphore(value: 0))
         let evaluate: @Sendable () -> Void = { [threads, options, detail, source] in
@@ -96,7 +98,9 @@ struct PendingReports {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// The lines with what shows whether anything answers, which is read once for all of them.
+    /// Adds evidence of answers to the lines.
+    ///
+    /// It is read once for all of them.
     private func withEvidence(_ lines: [TargetLine]) -> [TargetLine] {
         guard hasEvidence else { return lines }
         var lines = lines
@@ -116,7 +120,7 @@ struct PendingReports {
         return lines
     }
 
-    /// The queries for the addresses that follow each other from an index on.
+    /// The queries for the consecutive addresses from an index on.
     private func addresses(from index: Int) -> [NetworkQuery<ReachabilityReport>] {
         var queries: [NetworkQuery<ReachabilityReport>] = []
         queries.reserveCapacity(entries.count - index)

@@ -10,7 +10,7 @@ import SystemSupport
 enum CommandLineRunner {
     static func main() {
         Output.occupyClosedDescriptors()
-        // Not CommandLine.arguments, which is empty where /proc is not mounted.
+        // CommandLine.arguments is empty if /proc is not mounted.
         let arguments = (1..<max(1, ccl_argument_count())).map { String(fileName: ccl_argument($0)) }
         do {
             try run(arguments).exit()
@@ -20,7 +20,7 @@ enum CommandLineRunner {
         }
     }
 
-    /// - Throws: Why a command could not do its work.
+    /// - Throws: The error of a command that failed.
     private static func run(_ arguments: [String]) throws -> ExitStatus {
         let command: any NetflagsCommand
         do {
@@ -35,7 +35,7 @@ enum CommandLineRunner {
             } else if let known = parsed as? any NetflagsCommand {
                 command = known
             } else {
-                // The parser's help command throws its text.
+                // The parser's help command throws the help text.
                 try parsed.run()
                 return .success
             }
@@ -50,10 +50,11 @@ enum CommandLineRunner {
         }
     }
 
-    /// The arguments for the parser, and the targets at the end of a long list.
+    /// Splits the arguments into those for the parser, and the targets at the end of a long list.
     ///
-    /// The parser compares each argument with all others, which takes seconds for thousands of them. What follows the
-    /// last option and its value is a target of a command that takes a list, and an error of any other command.
+    /// The parser compares each argument with all others, which takes seconds for thousands of arguments. Arguments
+    /// after the last option and its value are targets for a command with a target list, and an error for any other
+    /// command.
     private static func split(_ arguments: [String]) -> (parsable: [String], targets: [String]) {
         guard arguments.first != CommandName.whatIf.rawValue else {
             return (WhatIf.readable(arguments), [])
@@ -63,14 +64,14 @@ enum CommandLineRunner {
         return (Array(arguments[..<end]), Array(arguments[end...]))
     }
 
-    /// How many arguments after the last option the parser reads.
+    /// The most arguments after the last option that are passed to the parser.
     private static let parsedOperands = 64
 
-    /// A note about a target that looks like the name of a command; `nil` where there is none, or the command line
-    /// names its command.
+    /// A note about a target that looks like the name of a command; `nil` if there is none, or if the command line
+    /// begins with a command.
     ///
-    /// A command comes first. `netflags --json watch` and `netflags wacht example.com` ask about hosts named "watch"
-    /// and "wacht", which is seldom what the user means.
+    /// A command comes first. `netflags --json watch` and `netflags wacht example.com` query hosts named "watch" and
+    /// "wacht", which the user rarely intends.
     static func note(on arguments: [String]) -> String? {
         guard let first = arguments.first, !CommandName.all.contains(first) else { return nil }
         if let name = arguments.first(where: { !$0.hasPrefix("-") && CommandName.all.contains($0) }) {
@@ -90,8 +91,8 @@ enum CommandLineRunner {
         }
     }
 
-    /// Prints what the parser threw: help, the version or a completion script on standard output, an error on
-    /// standard error.
+    /// Prints the parser's error: help, the version or a completion script on standard output, an error on standard
+    /// error.
     private static func report(_ error: any Error, _ arguments: [String]) throws -> ExitStatus {
         guard Netflags.exitCode(for: error).isSuccess else {
             note(on: arguments).map(printError)
@@ -118,7 +119,7 @@ enum CommandLineRunner {
 }
 
 extension String {
-    /// Whether one insertion, deletion or replacement makes the text the other, or letters are in another order.
+    /// Whether two texts differ by one insertion, deletion or replacement, or only in the order of their letters.
     func isTypo(of other: String) -> Bool {
         let (left, right) = (Array(utf8), Array(other.utf8))
         let start = zip(left, right).prefix { $0 == $1 }.count

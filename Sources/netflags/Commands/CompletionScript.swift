@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The completion scripts of ArgumentParser, with what they lack: no shell expands a completion.
+/// The completion scripts of ArgumentParser, changed so that no shell expands a completion.
 enum CompletionScript {
-    /// The script as a shell reads it.
+    /// The script with the changes for its shell.
     ///
-    /// The parser's script for bash has `compgen -W` choose among the words of a list, or of the output of a command.
-    /// `compgen` expands them first: it runs the substitutions that a word has. bash then inserts the word without a
-    /// backslash before `$` and the backquote, unless it is the name of a file that exists. The function that adds
-    /// words is replaced: it compares them as they are, and leaves out those that bash interprets.
+    /// In the parser's script for bash, `compgen -W` selects among the words of a list, or of the output of a
+    /// command.
+    /// `compgen` expands the words first, which runs command substitutions in them. bash then inserts a word without
+    /// a backslash before `$` and the backquote, unless it is the name of an existing file. The function that adds
+    /// words is replaced: it compares the words literally, and omits words that bash would interpret.
     ///
-    /// The script for zsh switches history expansion off while it completes, and so zsh inserts a `!` without a
-    /// backslash, which the line that is entered expands. It stays on.
+    /// The script for zsh disables history expansion during completion. zsh then inserts a `!` without a backslash,
+    /// and the entered line expands it. The changed script keeps history expansion enabled.
     ///
     /// - Parameter script: The script of the parser.
     /// - Returns: The script with the changes.

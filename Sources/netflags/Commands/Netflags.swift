@@ -4,9 +4,9 @@ import ArgumentParser
 import NetlinkReachability
 import NetlinkRecording
 
-/// The root of the commands.
+/// The root command.
 ///
-/// It has no arguments: they would take the name of a command for a target.
+/// It has no arguments, because they would take the name of a command for a target.
 struct Netflags: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "netflags",
@@ -50,22 +50,23 @@ struct Netflags: ParsableCommand {
             || isCompletion(word)
     }
 
-    /// Whether a word asks for a completion script.
+    /// Whether a word requests a completion script.
     static func isCompletion(_ word: String) -> Bool { word.hasPrefix("--generate-completion-script") }
 
-    /// Parses a command line with the command that comes first, or with ``Check`` where none does.
+    /// Parses a command line with the command that comes first, or with ``Check`` if no command comes first.
     ///
-    /// The parser has default commands, too, but builds the options of one several times for every command line.
+    /// The parser also has default commands, but it creates the default command's options several times for every
+    /// command line.
     ///
-    /// - Returns: The command, or the parser's own for help.
-    /// - Throws: What the parser throws.
+    /// - Returns: The command, or the parser's own command for help.
+    /// - Throws: The error of the parser.
     static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
         if arguments.first.map(reads) == true { return try parseAsRoot(arguments) }
         guard let command = command(named: arguments.first) else { return try Check.parseAsRoot(arguments) }
         return try command.parseAsRoot(Array(arguments.dropFirst()))
     }
 
-    /// The command with a name; `nil` where there is none.
+    /// The command with a name; `nil` if there is none.
     static func command(named name: String?) -> (any ParsableCommand.Type)? {
         subcommands.first { $0.configuration.commandName == name }
     }

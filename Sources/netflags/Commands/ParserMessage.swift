@@ -2,19 +2,19 @@
 
 import ArgumentParser
 
-/// What is wrong with a command line, in one form for the parser's messages and the program's own.
+/// An error about a command line, in one form for messages of the parser and of the program.
 struct ParserMessage {
     /// The message, on one line.
     let text: String
-    /// What helps beside the message: the commands that have an option, or what the command takes.
+    /// Hints: the commands that have an option, or the operands of the command.
     let notes: [String]
 
     /// - Parameters:
     ///   - message: A message of the parser or of the program.
-    ///   - command: The command; `nil` where the command line does not name it.
+    ///   - command: The command; `nil` if the command line does not name one.
     ///
-    /// The parser breaks some messages into lines, repeats a value that the reason has, and suggests any option with
-    /// three other letters.
+    /// The parser breaks some messages into lines, repeats a value that is in the reason, and suggests any option
+    /// that differs in three letters.
     init(_ message: String, of command: String? = nil) {
         let lines = message.split(whereSeparator: \.isNewline)
         var text = lines.map { $0.drop { $0 == " " } }.joined(separator: " ")
@@ -37,7 +37,7 @@ struct ParserMessage {
         self.text = isOfParser ? text.prefix(1).lowercased() + text.dropFirst() : text
     }
 
-    /// What commands take that have other operands than a list of targets.
+    /// Hints for commands whose operands are not a list of targets.
     private static let operands = [
         "path": "path is the default path: netflags check TARGET asks about a target",
         "sockets": "sockets lists all connected sockets: its options select some",
@@ -49,7 +49,7 @@ struct ParserMessage {
         "assert": "assert takes a file with one expectation a line, such as default reachable",
     ]
 
-    /// A note on an option that is a command, or one of other commands.
+    /// A hint about an option that is the name of a command, or that belongs to other commands.
     private static func notes(on option: String, named name: String, of command: String?) -> [String] {
         if command == nil, CommandName.all.contains(name) {
             return ["\(name) is a command, and comes first: netflags \(name)"]
@@ -59,14 +59,14 @@ struct ParserMessage {
         return owners.isEmpty ? [] : ["\(option) is an option of \(owners.joined(separator: ", "))"]
     }
 
-    /// The option of a command that a name is a typo of, or begins with three letters or more.
+    /// The option of a command that a name is a typo of, or an abbreviation of with at least three letters.
     private static func option(meantBy name: String, of command: String?) -> String? {
         let known = Netflags.command(named: command) ?? Check.self
         return options(of: known).filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) }
             .first { name.isTypo(of: $0) || name.count > 2 && $0.hasPrefix(name) }
     }
 
-    /// The options of a command with their hyphens, as its help lists them.
+    /// The options of a command with their hyphens, as listed in its help.
     private static func options(of command: any ParsableCommand.Type) -> [String] {
         Netflags.helpMessage(for: command, columns: 80).split(separator: "\n").filter { $0.hasPrefix("  -") }
             .flatMap { line in line.split { " ,".contains($0) }.prefix { $0.hasPrefix("-") }.map(String.init)

@@ -60,7 +60,7 @@ struct Diff: TargetListCommand {
         return try comparison.print(targets, options, format)
     }
 
-    /// A recording at an instant; `nil` for `live`.
+    /// The recording for an operand, at an instant; `nil` for `live`.
     private static func instant(
         _ operand: String,
         _ time: RecordedTime?,

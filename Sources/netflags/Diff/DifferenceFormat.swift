@@ -3,13 +3,13 @@
 import NetlinkReachability
 import NetlinkRecording
 
-/// The output of `netflags diff`: a few lines or a JSON object a target.
+/// The output of `netflags diff`: a few lines or a JSON object per target.
 struct DifferenceFormat {
     let text: DifferenceText
     let isJSON: Bool
-    /// Who asked for a change; `nil` if that is unknown.
+    /// Who requested a change; `nil` if it is unknown.
     var origin: (NetworkDifference) -> Recording.Event.Origin? = { _ in nil }
-    /// The recording that a change was tried on, a key of its rows; `nil` for none.
+    /// The recording on which a change was tried, for the JSON rows; `nil` for none.
     var recording: String?
     var isColoured = Output.standard.showsColour
 
@@ -17,7 +17,7 @@ struct DifferenceFormat {
         isJSON ? writeJSON(found, to: &buffer) : writeText(found, to: &buffer)
     }
 
-    /// What stands where the causes would.
+    /// The text if there are no causes.
     private static let noCause = "unknown: the answers have read nothing that differs"
 
     private static let tooManyCauses =
@@ -83,14 +83,16 @@ struct DifferenceFormat {
         }
     }
 
-    /// The row of a recording that could not be used to try the change.
+    /// The row of a recording on which the change could not be tried.
     static func errorRow(_ error: String) -> KeyValuePairs<String, String?> {
         ["target": nil, "family": nil, "old": nil, "new": nil, "error": error, "causes": nil]
     }
 }
 
 extension ByteBuffer {
-    /// Writes the members from `flags` to `error`; no answer is one without flags.
+    /// Writes the members from `flags` to `error`.
+    ///
+    /// Without an answer, there are no flags.
     mutating func members(_ answer: Answer?, reason: String) {
         members(answer?.report?.flags ?? [])
         pathMembers(answer, reason: reason)

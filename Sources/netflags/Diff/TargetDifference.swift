@@ -5,7 +5,7 @@ internal import NetlinkRecording
 import RoutingModel
 import SystemSupport
 
-/// The answers that two states of a network give about a target, and why they differ.
+/// The answers of two states of a network about a target, and why they differ.
 struct TargetDifference {
     /// A target, and the socket of the query.
     struct Query: Hashable {
@@ -14,10 +14,11 @@ struct TargetDifference {
         var options = ReachabilityOptions()
         /// Whether a user named the target.
         var isNamed = false
-        /// The only family, for a query about the default path that a user did not ask; `nil` otherwise.
+        /// The family, for a query about the default path of one family that the user did not request; `nil`
+        /// otherwise.
         var family: IPAddress.Family?
 
-        /// The text with the family.
+        /// The text of the target with the family.
         var label: String {
             family.map { "\(text) (\($0))" } ?? text
         }
@@ -26,14 +27,14 @@ struct TargetDifference {
     let query: Query
     let old: Answer
     let new: Answer
-    /// What the new answer depends on besides the predicted tables.
+    /// The unknown facts that the new answer depends on, besides the predicted tables.
     var openChoices: [String] = []
-    /// The differences that the answers have read; empty where that is not known.
+    /// The differences that the answers depend on; empty if they are not known.
     var causes: [NetworkDifference] = []
 
-    /// The interfaces whose packets are lost, while other packets to the target still leave.
+    /// The interfaces whose packets are lost while other packets to the target still leave.
     var lostPaths: [String] = []
-    /// Whether no causes were searched, because too much differs.
+    /// Whether the causes were not searched, because there are too many differences.
     var hasTooManyCauses = false
 
     /// Whether the flags, the interface or the gateway differ, or some packets are lost.
@@ -44,15 +45,15 @@ struct TargetDifference {
         old.isSame(as: other.old) && new.isSame(as: other.new)
     }
 
-    /// Whether an answer is missing, because a recording does not decide it or cannot be asked, or a name is mistyped.
+    /// Whether an answer is missing: a recording does not decide it or cannot be queried, or a name is mistyped.
     var isUndetermined: Bool { old.isReachable == nil || new.isReachable == nil || mistake != nil }
 
-    /// What is wrong with the name of an interface that neither state has; `nil` for other answers.
+    /// The error in the name of an interface that neither state has; `nil` for other answers.
     var mistake: String? { old.mistake == nil ? nil : new.mistake }
 
-    /// Prints what is wrong on standard error too: not where the reader sees it in the lines.
+    /// Prints the error on standard error, unless the user sees it in the lines.
     ///
-    /// - Parameter recording: The recording of the states; `nil` for the only one.
+    /// - Parameter recording: The recording of the states; `nil` if there is only one.
     func printMistake(of recording: String? = nil) {
         guard let mistake, !Output.standard.isTerminal else { return }
         printError("\(recording.map { "\($0): " } ?? "")\(query.text): \(mistake)")
@@ -63,13 +64,13 @@ struct TargetDifference {
 
 /// Two recorded states of a network, and the queries that compare them.
 struct RecordedComparison {
-    /// The most networks that are compared where no target is named.
+    /// The most networks that are compared if the user names no target.
     static let networkLimit = 100
 
     private let old: RecordedRouting
     private let new: RecordedRouting
     private let comparison: NetworkComparison
-    /// Whether the new state was made of the old one: then nothing else can explain a difference.
+    /// Whether the new state was computed from the old one, so that nothing else can explain a difference.
     private let isPrediction: Bool
     let text: DifferenceText
 
@@ -103,7 +104,7 @@ struct RecordedComparison {
         return found
     }
 
-    /// Who asked for a change, as far as the new state's recording has it after the old state.
+    /// Who requested a change, if the recording of the new state shows it after the old state.
     func origin(of difference: NetworkDifference) -> Recording.Event.Origin? {
         // The state of a route is the kernel's own doing.
         if let route = difference.route, route.old?.identity == route.new?.identity { return nil }
@@ -121,7 +122,7 @@ struct RecordedComparison {
     /// The most effects that are written.
     private static let effectLimit = 20
 
-    /// Writes a line for each link, address, route and rule that differs, but for routes of own addresses.
+    /// Writes a line for each link, address, route and rule that differs, except for routes of local addresses.
     func writeEffects(to buffer: inout ByteBuffer) {
         let effects = comparison.differences.filter { !$0.isAside }
         for effect in effects.prefix(Self.effectLimit) {
@@ -134,12 +135,12 @@ struct RecordedComparison {
     /// Prints the targets that differ.
     ///
     /// - Parameters:
-    ///   - named: The targets; where there are none, those of ``queries(_:)``.
+    ///   - named: The targets. If there are none, those of ``queries(_:)``.
     ///   - options: The socket of the queries.
-    ///   - others: Addresses to compare beside those where no target is named.
+    ///   - others: Additional addresses to compare if the user names no target.
     ///   - format: The format of the output.
     /// - Returns: The exit status.
-    /// - Throws: A ``FileFailure`` when the output cannot be written.
+    /// - Throws: A ``FileFailure`` if the output cannot be written.
     func print(
         _ named: [NamedTarget],
         _ options: ReachabilityOptions,
@@ -164,14 +165,14 @@ struct RecordedComparison {
         "\(count) more networks differ and were not compared: give targets in them"
     }
 
-    /// Compares targets, and calls the body with those that differ or could not be evaluated.
+    /// Compares targets, and calls the body for each that differs or could not be evaluated.
     ///
     /// - Parameters:
     ///   - queries: The targets.
-    ///   - willCompare: Called before each with its position.
-    ///   - body: Takes a difference.
+    ///   - willCompare: Called before each target, with its position.
+    ///   - body: Receives a difference.
     /// - Returns: The exit status.
-    /// - Throws: What the body throws.
+    /// - Throws: The error of the body.
     func forEachDifference(
         _ queries: [TargetDifference.Query],
         willCompare: (Int) -> Void = { _ in },
@@ -183,7 +184,8 @@ struct RecordedComparison {
             willCompare(count)
             let found = compare(query)
             guard found.isDifferent || found.isUndetermined else { continue }
-            // The default path is that of one of the families. A mistyped name is so for all that no user named.
+            // The default path repeats that of one family, so equal differences are skipped. A mistyped interface
+            // name affects all targets, so it is reported once for those that the user did not name.
             let isRepeated = query.family != nil && paths.contains { $0.isSame(as: found) }
             guard !isRepeated, found.mistake == nil || query.isNamed || count == 0 else { continue }
             if query.target == .defaultPath { paths.append(found) }
@@ -197,14 +199,14 @@ struct RecordedComparison {
 
     /// The queries about targets.
     ///
-    /// Where none is named, they are about the default path, that of each family, and an address of each network whose
-    /// routes, rules or addresses differ.
+    /// If the user names none, they are about the default path, the default path of each family, and an address of
+    /// each network whose routes, rules or addresses differ.
     ///
     /// - Parameters:
     ///   - options: The socket of the queries.
     ///   - named: The targets.
-    ///   - others: Addresses to compare beside those where no target is named.
-    /// - Returns: The queries, and how many networks are left out.
+    ///   - others: Additional addresses to compare if the user names no target.
+    /// - Returns: The queries, and the number of omitted networks.
     func queries(
         _ options: ReachabilityOptions, _ named: [NamedTarget] = [], beside others: [IPAddress] = []
     ) -> (queries: [TargetDifference.Query], omitted: Int) {
@@ -233,7 +235,9 @@ struct RecordedComparison {
 }
 
 extension ReachabilityOptions {
-    /// Whether an address is compared where no target is named: one of another family than the socket's is not.
+    /// Whether an address is compared if the user names no target.
+    ///
+    /// Addresses of another family than the socket's are not.
     fileprivate func compares(_ address: IPAddress) -> Bool {
         families.contains(address.family == .v4 ? .v4 : .v6)
             && address.family == sourceAddress?.family ?? address.family
@@ -252,7 +256,7 @@ private final class QueryLog: RoutingSource {
     /// The queries of all lookups.
     var queries: Set<RouteQuery> { log.withLock { $0 } }
 
-    /// The interfaces of a network without a carrier through which some packets of the lookups go.
+    /// The interfaces without a carrier in a network through which some packets of the lookups are sent.
     func silentInterfaces(in routing: RecordedRouting) -> Set<UInt32> {
         queries.reduce(into: []) { $0.formUnion(routing.routing.snapshot.silentInterfaces(for: $1)) }
     }
@@ -264,7 +268,7 @@ private final class QueryLog: RoutingSource {
         let queries = lookups[first...].map(\.query)
         log.withLock { log in
             for var query in queries {
-                // The query for a packet depends on the routes that the query for its entry does: they are logged once.
+                // A packet and its entry depend on the same routes, so both queries are logged as one.
                 (query.selectsNexthop, query.wantsEntry) = (false, false)
                 log.insert(query)
             }
@@ -278,7 +282,7 @@ private final class QueryLog: RoutingSource {
 }
 
 extension NetworkDifference {
-    /// Whether it is a neighbour, or a route that the kernel has for an address of the host or for groups.
+    /// Whether the difference is a neighbour, or a route of the kernel for an address of the host or for multicast.
     fileprivate var isAside: Bool {
         switch self {
         case .neighbour: true
@@ -287,7 +291,7 @@ extension NetworkDifference {
         }
     }
 
-    /// An address that the difference can matter to; `nil` where the default path stands for all.
+    /// An address that the difference can affect; `nil` if the default path represents it.
     fileprivate var example: IPAddress? {
         switch self {
         case .route(let change):
@@ -303,7 +307,8 @@ extension NetworkDifference {
 }
 
 extension IPPrefix {
-    /// The first host of the network; `nil` for a default route, and for groups and links, which need an interface.
+    /// The first host of the network; `nil` for a default route, and for multicast and link-local networks, which
+    /// need an interface.
     fileprivate var example: IPAddress? {
         guard !isDefault, !address.isMulticast, !address.isLinkLocal else { return nil }
         if isHost { return address }

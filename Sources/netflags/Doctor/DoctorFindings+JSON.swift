@@ -6,7 +6,7 @@ import SystemSupport
 extension DoctorFindings {
     /// Writes the findings as one JSON object on one line.
     ///
-    /// All keys are always there; null stands for what could not be found out.
+    /// All keys are always present. null means that the fact could not be found.
     func writeJSON(to buffer: inout ByteBuffer) {
         buffer.line { json in
             json.member("kernel", kernelRelease)
@@ -54,7 +54,7 @@ extension DoctorFindings {
                 json.member("gaiConf", addressPolicyNotes)
                 json.member("troubles", resolver.errors.map(\.words))
             }
-            // Only a build that asks them has the member.
+            // Only a build that queries managers has this member.
             if !managers.isEmpty {
                 json.member("managers", objects: managers) { manager, json in
                     json.member("name", manager.label)

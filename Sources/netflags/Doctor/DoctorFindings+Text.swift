@@ -5,7 +5,9 @@ import RoutingModel
 import SystemSupport
 
 extension DoctorFindings {
-    /// Writes the findings for people, one a line, each with what it means for the user behind a semicolon.
+    /// Writes the findings as text, one per line.
+    ///
+    /// The meaning for the user follows after a semicolon.
     func writeText(to text: inout ByteBuffer) {
         text.line("kernel", "\(kernelRelease); its route lookups decide every answer")
         text.line("libnl", "\(libnlRelease); it opens the sockets and builds the requests")
@@ -48,7 +50,7 @@ extension DoctorFindings {
         }
     }
 
-    /// The words for a result, or for its failure and what that means.
+    /// The text of a result, or of its failure with its consequence.
     private func words<Value>(
         _ result: Result<Value, ReachabilityError>,
         _ consequence: String,
@@ -106,7 +108,7 @@ extension DoctorFindings {
         return words + "; answers do not use the cache"
     }
 
-    /// Writes the first of some routes.
+    /// Writes the first ten of some routes.
     private func write(_ routes: [Route], _ place: String, to text: inout ByteBuffer) {
         let (limit, words) = (10, DifferenceText(names: interfaceNames))
         for route in routes.prefix(limit) { text.line("", "\(place): \(words.words(route))") }
@@ -140,7 +142,7 @@ extension DoctorFindings {
 }
 
 extension ProcessVisibility {
-    /// What is shown, and what a recording states of who asks for a change.
+    /// What is visible, and what a recording states about the requesters of changes.
     fileprivate var words: String {
         switch self {
         case .sockets: "sockets of all shown; a recording states who asks for a change"
@@ -151,13 +153,13 @@ extension ProcessVisibility {
 }
 
 extension ResolverConfiguration.FileError {
-    /// The file, and the system's words.
+    /// The file, and the system's text for the errno.
     var words: String {
         "\(path): \(SystemCallError.message(number))"
     }
 }
 
-/// Nanoseconds as microseconds with one digit behind the point.
+/// Nanoseconds as microseconds with one decimal place.
 func microseconds(_ nanoseconds: Int) -> String {
     "\((nanoseconds + 50) / 1_000).\((nanoseconds + 50) % 1_000 / 100)"
 }

@@ -5,38 +5,38 @@ import NetlinkReachability
 import RoutingModel
 import SystemSupport
 
-/// What `netflags doctor` found out.
+/// The findings of `netflags doctor`.
 ///
-/// Each thing is tried by itself: one refusal hides no other answer.
+/// Each fact is tested separately: a refusal of one does not hide the others.
 struct DoctorFindings {
-    /// The receive buffer that is asked for, in bytes: room for some ten thousand notifications.
+    /// The receive buffer to request, in bytes: space for about ten thousand notifications.
     static let askedBuffer: UInt32 = 8 << 20
 
     let kernelRelease: String
     let libnlRelease = KernelDiagnosis.libnlRelease
     let namespace = NetworkNamespace.current?.inode
-    /// Each group of notifications, and whether it could be joined; `false` for one that is newer than the kernel.
+    /// Each notification group, and whether it could be joined; `false` for a group that is newer than the kernel.
     let memberships: [(group: EventGroup, outcome: Result<Bool, ReachabilityError>)]
-    /// The receive buffer of an event socket, in bytes, and whether net.core.rmem_max did not limit it.
+    /// The receive buffer of an event socket, in bytes, and whether it may exceed net.core.rmem_max.
     let receiveBuffer: Result<(effective: Int, isForced: Bool), ReachabilityError>
     let checksStrictly: Result<Bool, ReachabilityError>
     let routes: Result<RouteComparison, ReachabilityError>
-    /// The names of interfaces, for routes.
+    /// The names of interfaces, for the text of routes.
     let interfaceNames: [UInt32: String]
-    /// What keeps packets of interfaces from arriving although these work.
+    /// Warnings about interfaces that work although their packets do not arrive.
     let interfaceWarnings: [String]
     let resolver: ResolverConfiguration
     /// The lines of /etc/gai.conf that have no effect.
     let addressPolicyNotes: [String]
     /// The median time of a lookup, in nanoseconds.
     let lookup: Result<Int, ReachabilityError>
-    /// How many Wi-Fi interfaces nl80211 lists; `nil` for a kernel without it.
+    /// The number of Wi-Fi interfaces that nl80211 lists; `nil` for a kernel without nl80211.
     let wireless: Result<Int?, ReachabilityError>
     /// The interfaces whose reverse path filter drops the answers of sockets that are bound to them.
     var filters: Result<[String], ReachabilityError> = .success([])
-    /// How much of the processes a recorder sees that ask for changes.
+    /// How many of the processes that request changes a recorder can see.
     let processes: ProcessVisibility
-    /// The state of each manager of the network; none in a build that does not ask them.
+    /// The state of each network manager; empty in a build that does not query them.
     var managers: [(label: String, value: String, answers: Bool)] = []
 
     /// Runs all checks.
@@ -60,7 +60,7 @@ struct DoctorFindings {
             wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count },
             filters: Result(catching: filteringInterfaces),
             processes: .current,
-            // Longer than the wait for a manager that hangs.
+            // Longer than the time limit for a manager that hangs.
             managers: HostManagers(waitingAtMost: .seconds(10)).states
         )
     }
@@ -78,7 +78,7 @@ struct DoctorFindings {
         }
     }
 
-    /// The interfaces that have an IPv4 default route for sockets bound to them, and drop the answers.
+    /// The interfaces that have an IPv4 default route for sockets bound to them, but drop the answers.
     private static func filteringInterfaces() throws(ReachabilityError) -> [String] {
         var names: [String] = []
         for link in try KernelRouting().links().sorted(by: { $0.index < $1.index })
@@ -101,7 +101,7 @@ struct DoctorFindings {
 
     /// The median of some lookups of the loopback address, in nanoseconds.
     private static func medianLookup() -> Result<Int, ReachabilityError> {
-        // Enough that neither the first, which opens sockets, nor a disturbance counts.
+        // Enough lookups that neither the first one, which opens sockets, nor a disturbance affects the median.
         let rounds = 101
         return Result { () throws(ReachabilityError) in
             let reachability = NetworkReachability(address: .loopbackV4)
@@ -117,7 +117,7 @@ struct DoctorFindings {
 }
 
 extension [String] {
-    /// The words in their order, each once.
+    /// The words in their order, without repetitions.
     fileprivate var withoutRepeats: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }
@@ -125,30 +125,30 @@ extension [String] {
 }
 
 extension ReachabilityError {
-    /// Why something could not be found out, in the words of the system and of the kernel.
+    /// The cause of a failed test, in the words of the system and of the kernel.
     var reason: String {
         let words = [number > 0 ? SystemCallError.message(number) : "", message].filter { !$0.isEmpty }
         return words.isEmpty ? "cannot \(operation)" : words.joined(separator: ": ")
     }
 }
 
-/// The routes of the kernel's tables against those that libnl's own route cache keeps of them.
+/// A comparison of the routes in the kernel's tables with those in libnl's route cache.
 struct RouteComparison: Hashable {
-    /// The most routes that libnl's cache is loaded with: at ten times as many it takes minutes.
+    /// The most routes that are loaded into libnl's cache: ten times as many would take minutes.
     static let limit = 50_000
 
     /// The number of routes of one family.
     struct Counts: Hashable {
         let kernel: Int
-        /// How many libnl keeps; `nil` when it was not asked.
+        /// The number of routes in libnl's cache; `nil` if it was not loaded.
         let libnl: Int?
     }
 
     let ipv4: Counts
     let ipv6: Counts
-    /// The routes of the kernel that libnl does not keep as they are; `nil` when it was not asked.
+    /// The kernel's routes that are missing or different in libnl's cache; `nil` if it was not loaded.
     let lost: [Route]?
-    /// The routes that libnl has otherwise than the kernel; `nil` when it was not asked.
+    /// The routes in libnl's cache that differ from the kernel's; `nil` if it was not loaded.
     let altered: [Route]?
 
     /// Compares routes.
@@ -161,37 +161,39 @@ struct RouteComparison: Hashable {
         (lost, altered) = (kernel.without(libnl), libnl.without(kernel))
     }
 
-    /// Counts the kernel's routes, if they are too many to ask libnl.
+    /// Creates a comparison of only the kernel's counts, if there are too many routes to load libnl's cache.
     init(onlyKernel ipv4: Int, _ ipv6: Int) {
         self.ipv4 = Counts(kernel: ipv4, libnl: nil)
         self.ipv6 = Counts(kernel: ipv6, libnl: nil)
         (lost, altered) = (nil, nil)
     }
 
-    /// Compares them now.
+    /// Compares the routes now.
     static func now() throws(ReachabilityError) -> RouteComparison {
-        // A router can have a million: they are counted before they are kept.
+        // A router can have a million routes, so they are counted before they are stored.
         let (ipv4, ipv6) = (try KernelDiagnosis.routeCount(.v4), try KernelDiagnosis.routeCount(.v6))
         guard ipv4 + ipv6 <= limit else { return RouteComparison(onlyKernel: ipv4, ipv6) }
         return RouteComparison(
             kernel: try KernelDiagnosis.routes(), libnl: try RouteCache().routes().filter { !$0.isCloned })
     }
 
-    /// Why libnl was not asked; `nil` when it was.
+    /// Why libnl's cache was not loaded; `nil` if it was.
     var skipReason: String? {
         guard lost == nil else { return nil }
         return "libnl's cache was not loaded: with more than \(Self.limit) routes it takes minutes, "
             + "because its time grows with their square"
     }
 
-    /// How many routes of a family are lost; `nil` when libnl was not asked.
+    /// The number of lost routes of a family; `nil` if libnl's cache was not loaded.
     func lostCount(_ family: IPAddress.Family) -> Int? {
         lost?.count { $0.destination.family == family }
     }
 }
 
 extension [Route] {
-    /// These routes but for others, each of which takes one away, as far as libnl keeps what they are.
+    /// These routes without others, each of which removes one equal route.
+    ///
+    /// Only fields that libnl stores are compared.
     fileprivate func without(_ others: [Route]) -> [Route] {
         var counts = others.reduce(into: [Route: Int]()) { $0[$1.asInLibnl, default: 0] += 1 }
         return filter { route in

@@ -5,26 +5,28 @@ import NetlinkReachability
 #if NetworkManagers
     import NetworkManagers
 
-    /// What the managers of the network say, for the commands that print it.
+    /// The facts of the network managers, for the commands that print them.
     struct HostManagers {
         private let monitor: ManagerMonitor?
 
-        /// Asks them.
+        /// Queries the managers.
         ///
-        /// - Parameter limit: How long to wait at most for their first answers: as long as the bus and the others can
-        ///   hang before NetworkManager is asked.
+        /// - Parameter limit: How long to wait for their first answers: as long as the bus and the other managers
+        ///   can hang before NetworkManager is queried.
         init(waitingAtMost limit: Duration = .seconds(6)) {
             monitor = try? ManagerMonitor()
             monitor?.waitForAnswers(atMost: limit)
         }
 
-        /// What they say; nothing where they cannot be asked.
+        /// The facts of the managers; all unknown if they cannot be queried.
         private var facts: ManagerFacts { monitor?.facts ?? ManagerFacts() }
 
-        /// The costs that they say.
+        /// The costs according to the managers.
         var metering: NetworkMetering { monitor?.metering ?? .unmetered }
 
-        /// What they say about the interfaces that packets take, each with its source; what is unknown is left out.
+        /// The facts about the interfaces that packets use, each with its source.
+        ///
+        /// Unknown facts are omitted.
         ///
         /// - Returns: Labels and values.
         func lines(about path: NetworkPath) -> [(label: String, value: String)] {
@@ -59,7 +61,7 @@ import NetlinkReachability
             return (label, "\(words) (\(interface.name), \(source))")
         }
 
-        /// Writes the member `managers`: what they say about the interfaces of a path that packets take.
+        /// Writes the member `managers`: the facts about the interfaces that the packets of a path use.
         func writeMember(about path: NetworkPath?, to json: inout ByteBuffer) {
             let facts = facts
             json.member("managers", objects: path?.usedInterfaces ?? []) { used, json in
@@ -88,7 +90,7 @@ import NetlinkReachability
     }
 
     extension [String] {
-        /// What a manager said that is not understood, the first of it with a number.
+        /// The parts of a manager's answer that could not be parsed: the first ones, and the number of the others.
         fileprivate var counted: String {
             let names = Set(self).sorted()
             guard !names.isEmpty else { return "" }
@@ -98,7 +100,7 @@ import NetlinkReachability
     }
 
     extension ManagedInterface.Domain {
-        /// The domain, with `~` before one that only routes.
+        /// The domain, with `~` before a route-only domain.
         fileprivate var text: String { (isRouteOnly ? "~" : "") + name }
     }
 
@@ -115,20 +117,20 @@ import NetlinkReachability
         }
     }
 #else
-    /// The managers of the network, which this build does not ask: it lacks the trait NetworkManagers.
+    /// The network managers in a build that does not query them, because it lacks the trait NetworkManagers.
     struct HostManagers {
         init(waitingAtMost limit: Duration = .seconds(6)) {}
 
         /// No costs.
         var metering: NetworkMetering { .unmetered }
 
-        /// Nothing is known.
+        /// Returns no lines, because nothing is known.
         func lines(about path: NetworkPath) -> [(label: String, value: String)] { [] }
 
-        /// Writes nothing: the member is there only in a build that asks.
+        /// Writes nothing: the member is present only in a build that queries managers.
         func writeMember(about path: NetworkPath?, to json: inout ByteBuffer) {}
 
-        /// None is asked.
+        /// Empty, because no manager is queried.
         var states: [(label: String, value: String, answers: Bool)] { [] }
     }
 #endif

@@ -9,8 +9,8 @@ extension Option {
     ///
     /// - Parameters:
     ///   - abstract: What the option does.
-    ///   - name: What its value is called.
-    ///   - completion: What completion offers.
+    ///   - name: The name of its value in the help.
+    ///   - completion: The words that completion offers.
     init<Word: ExpressibleByArgument>(
         word abstract: String, _ name: String, _ completion: CompletionKind? = nil
     ) where Value == Word? {
@@ -28,11 +28,13 @@ extension Option {
             transform: transform)
     }
 
-    /// An option for a number: a text that begins with a minus sign is its value, and no other option.
+    /// An option for a number.
+    ///
+    /// Text that begins with a minus sign is its value, not another option.
     ///
     /// - Parameters:
     ///   - abstract: What the option does.
-    ///   - name: What its value is called.
+    ///   - name: The name of its value in the help.
     ///   - transform: Parses the value.
     init<Number>(
         number abstract: String, _ name: String,
@@ -47,9 +49,9 @@ extension Option where Value == String? {
     /// An option for the name of a file.
     ///
     /// - Parameters:
-    ///   - name: The name of the option; that of the property is the default.
-    ///   - abstract: What the option does.
-    ///   - extensions: How the names end that completion offers; empty for all.
+    ///   - name: The name of the option; by default that of the property.
+    ///   - abstract: The description of the option.
+    ///   - extensions: The extensions of file names that completion offers; empty for all.
     init(name: NameSpecification = .long, file abstract: String, extensions: [String] = []) {
         self.init(
             name: name, help: ArgumentHelp(abstract, valueName: "file"),
@@ -71,7 +73,7 @@ extension Option where Value == ReachabilityReport.Change {
     ///
     /// - Parameters:
     ///   - wrappedValue: The default.
-    ///   - effect: What a change does.
+    ///   - effect: The effect of a change.
     init(wrappedValue: Value, changes effect: String) {
         self.init(
             wrappedValue: wrappedValue,
@@ -89,15 +91,16 @@ extension Option where Value == ReachabilityReport.Change {
 }
 
 extension CompletionKind {
-    /// The names that a shell command prints, one on a line, without those that a shell interprets.
+    /// The names that a shell command prints, one per line, without names that a shell would interpret.
     ///
-    /// A name that has another character than letters, digits, `_`, `.`, `@` and `-`, or that begins like an option or
-    /// a hidden file, is not offered. Others choose such names: that of an interface has nearly any byte.
+    /// Names with other characters than letters, digits, `_`, `.`, `@` and `-` are not offered, nor are names that
+    /// begin like an option or a hidden file. Others can choose such names: the name of an interface can contain
+    /// nearly any byte.
     ///
-    /// - Parameter command: The command, without a colon, which ends the command in zsh.
+    /// - Parameter command: The command. It must not contain a colon, which would end the command in zsh.
     /// - Returns: The kind.
     static func names(printedBy command: String) -> CompletionKind {
-        // In the locale C, a letter is one of ASCII.
+        // In the locale C, only ASCII letters are letters.
         .shellCommand("\(command) | env LC_ALL=C grep -axE '[A-Za-z0-9_][A-Za-z0-9_.@-]*'")
     }
 }
@@ -112,8 +115,8 @@ extension ArgumentHelp {
         "An address, address%interface, or default (the default path).", valueName: "target")
 }
 
-// No group of options for one of them: the parser looks each group up among the conformances of the program, which is a
-// part of each start.
+// This is not an option group: the parser looks up each group among the conformances of the program, which takes a
+// part of each start-up.
 extension Option where Value == Duration {
     /// The option `--timeout` of commands that resolve names.
     init(wrappedValue: Value, limitOf work: String) {

@@ -78,11 +78,12 @@ struct Path: NetflagsCommand {
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.flags) })
     }
 
-    /// Prints the path now and at each change, until a signal comes or the reader of the output is gone, which end the
-    /// process.
+    /// Prints the path now and at each change, until a signal arrives or the reader of the output is gone.
     ///
-    /// - Throws: A failure when standard output is closed from the beginning; an error when netlink is refused from
-    ///   the beginning.
+    /// Both end the process.
+    ///
+    /// - Throws: A failure if standard output is closed at the beginning; an error if netlink is refused at the
+    ///   beginning.
     private func watch(_ options: ReachabilityOptions) throws -> Never {
         try Output.standard.beginWatching()
         let managers = HostManagers()
@@ -96,7 +97,7 @@ struct Path: NetflagsCommand {
             if let evidence = try? result?.get() { lines.withLock { $0.print(evidence) } }
             return false
         }
-        // Without it, the path is watched all the same.
+        // If this fails, the path is still watched.
         try? answers.add(.evidence(options: options), at: 0)
         answers.drain()
         try watcher.addOrRetry(

@@ -74,7 +74,7 @@ struct Record: NetflagsCommand {
         return .success
     }
 
-    /// What a word means that is not meant as a name of a file; `nil` for others.
+    /// The meaning of a word that is probably not intended as a file name; `nil` for other words.
     private static func meaning(of word: String) -> String? {
         if word == "live" { return "the running kernel" }
         if TargetQuery.isRecordedTarget(word) { return "a target" }
@@ -82,11 +82,13 @@ struct Record: NetflagsCommand {
         return if_nametoindex(word) == 0 ? nil : "an interface"
     }
 
-    /// Records; the file is opened after the sockets, so that a refused socket leaves an older recording alone.
+    /// Records.
+    ///
+    /// The file is opened after the sockets, so that an older recording is not truncated if a socket is refused.
     private func record() throws -> RecordingSummary {
-        // A closed pipe fails the write instead.
+        // A closed pipe makes the write fail instead.
         signal(SIGPIPE, SIG_IGN)
-        // So does a file that reaches its largest size.
+        // A file of the largest allowed size also makes the write fail instead.
         signal(SIGXFSZ, SIG_IGN)
         var recorder = try Recorder()
         let stop = RecordingStop(descriptor: try Signals.pipe(), duration: duration)
@@ -103,7 +105,7 @@ struct Record: NetflagsCommand {
         return summary
     }
 
-    /// Reports an error that the recording survives, and its end.
+    /// Reports an error that does not end the recording, and its end.
     private func notice(_ error: ReachabilityError?) {
         guard let error else { return printError("\(file): recording resumed") }
         let reason = error.number == 0 ? error.message : SystemCallError.message(error.number)
@@ -115,7 +117,7 @@ struct Record: NetflagsCommand {
 // MARK: - Report
 
 extension Record {
-    /// Prints the summary: on standard output, or on standard error when the recording goes to standard output.
+    /// Prints the summary on standard output; on standard error if the recording goes to standard output.
     private func report(_ summary: RecordingSummary) throws {
         for table in summary.changingTables {
             printError(

@@ -50,7 +50,7 @@ struct Sockets: NetflagsCommand {
         return try evaluate(list, quiet ? nil : lines)
     }
 
-    /// Evaluates the sockets while they are listed, so that their number takes no memory.
+    /// Evaluates the sockets while they are listed, so that their number needs no memory.
     private func evaluate(_ list: SocketList, _ lines: SocketLines?) throws -> ExitStatus {
         var (lines, status) = (lines, ExitStatus.success)
         var statuses = try SocketStatuses(list.source)

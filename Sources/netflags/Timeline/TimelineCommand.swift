@@ -71,7 +71,7 @@ struct TimelineCommand: TargetListCommand {
 
     @Argument(help: .recordedTargets) var targets: [String] = []
 
-    /// Refuses what was given the wrong way round.
+    /// Rejects a span whose end is before its start.
     private func checkOrder() throws(UsageError) {
         if case .instant(let from)? = from, case .instant(let to)? = to, from > to {
             throw UsageError("--from is after --to: give the earlier time first")
@@ -93,10 +93,10 @@ struct TimelineCommand: TargetListCommand {
         let targets = try TargetQuery(targets: targets, options: options).recordedTargets(needsOne: true)
         var rows = try format == .json ? self.rows() : nil
         let timeline = try timeline(targets, options) { timeline in
-            // A picture is of all intervals, and stdin does not show before its end which starts of the host it has.
+            // A picture needs all intervals. On stdin, the boots in the recording are known only at its end.
             if svg == nil, cursorFile == nil || Recording.isStored(recording) { try rows?.take(&timeline) }
         }
-        // A recorder that has just begun has no row yet.
+        // A new recording has no row yet.
         let hasNoRowYet = cursorFile != nil && from == nil && to == nil
         guard timeline.duration > .zero || hasNoRowYet else {
             printError(try absence(timeline))
@@ -112,10 +112,10 @@ struct TimelineCommand: TargetListCommand {
             of: svg == nil && isStored ? Recording(operand: recording) : nil)
     }
 
-    /// What says that nothing is recorded in the span.
+    /// The message if nothing is recorded in the span.
     private func absence(_ timeline: Timeline) throws(ReachabilityError) -> String {
         let name = LineFile(recording).name
-        // A recorder says what it had until a second ago.
+        // A recording that is being written is known up to one second ago.
         if from == nil, to == nil, timeline.isBeingWritten {
             return "the recorder of \(name) has just begun: ask again in a second"
         }
@@ -210,25 +210,26 @@ struct TimelineCommand: TargetListCommand {
         }
     }
 
-    /// Writes the counters since the cursor, and moves that.
+    /// Writes the counters since the cursor, and moves the cursor.
     private func writeTotals(_ timeline: Timeline) throws {
         let before = try cursorFile.map { path throws(FileFailure) in try TimelineTotals(file: path) }
         var (totals, buffer) = (before ?? TimelineTotals(), ByteBuffer())
         totals.add(timeline)
         totals.write(timeline, to: &buffer)
-        // A file that cannot be written is found before: the next run would write the same again.
+        // A file that cannot be written is detected before the output; otherwise the next run would write the same
+        // rows again.
         if let cursorFile, totals != before { try before?.write(to: cursorFile) }
         try Output.standard.deliver(&buffer)
         if let cursorFile, totals != before { try totals.write(to: cursorFile) }
     }
 
-    /// What is wrong with the name of an interface; `nil` where only a part of the recording is shown, as the rest can
-    /// have the interface.
+    /// The error in the name of an interface; `nil` if only a part of the recording is shown, because the interface
+    /// can exist in another part.
     private func mistake(_ lane: Timeline.Lane) -> String? {
         from == nil && to == nil ? lane.mistake : nil
     }
 
-    /// The worst state of the intervals of a lane that are recorded.
+    /// The worst state of the recorded intervals of a lane.
     private func status(of lane: Timeline.Lane) -> ExitStatus {
         let isMistyped = mistake(lane) != nil
         return lane.intervals.compactMap(\.answer).reduce(.success) { status, answer in
@@ -238,7 +239,9 @@ struct TimelineCommand: TargetListCommand {
 }
 
 extension Timeline.Interval {
-    /// The version of the keys of a row: it changes when one of them goes or has another meaning.
+    /// The version of the keys of a row.
+    ///
+    /// It changes when a key is removed or changes its meaning.
     static let schema = 1
 
     /// Writes the interval as a row of `timeline --json`, which `docs/timeline.schema.json` describes.

@@ -75,10 +75,12 @@ struct Wait: TargetListCommand {
 // MARK: - Waiting
 
 extension Wait {
-    /// What the run found out: the last result of each target, and why they could not be watched.
+    /// The result of the run: the last result of each target, and the error if the targets could not be watched.
     private typealias Outcome = (status: ExitStatus, results: [WaitResult?], error: ReachabilityError?)
 
-    /// Waits, and prints why on standard error when the time is over.
+    /// Waits.
+    ///
+    /// If the time-out ends first, prints the reasons on standard error.
     private func wait(_ query: TargetQuery, _ targets: [NamedTarget]) -> Outcome {
         let (texts, printed) = (targets.map(\.text), Locked<[Int: String]>([:]))
         let report: @Sendable (Int, WaitResult?) -> Void = { index, result in
@@ -106,7 +108,7 @@ extension Wait {
         return outcome
     }
 
-    /// Evaluates each target once, or watches it until all meet the condition or the time is over.
+    /// Evaluates each target once, or watches the targets until all meet the condition or the time-out ends.
     private func run<Value>(
         _ query: TargetQuery, _ targets: [NamedTarget], _ note: (@Sendable (Int, WaitResult?) -> Void)?,
         _ makeQuery: (ReachabilityTarget, ReachabilityOptions) -> NetworkQuery<Value>,
@@ -114,7 +116,7 @@ extension Wait {
     ) -> Outcome {
         let (goal, texts) = (until == .up, targets.map(\.text))
         var options = query.options
-        // Without a time to wait there is none for resolving names.
+        // With a time-out of zero, there is no time for resolving names either.
         if timeout == .zero { options.resolution.timeout = .zero }
         let queries = targets.map { makeQuery($0.target, options) }
         guard timeout != .zero else {
@@ -171,7 +173,7 @@ private struct WaitProgress {
         results = Array(repeating: nil, count: targets)
     }
 
-    /// Whether all targets meet it.
+    /// Whether all targets meet the condition.
     var isMet: Bool { count == results.count }
 
     mutating func store(_ result: WaitResult, of index: Int) {
@@ -182,7 +184,7 @@ private struct WaitProgress {
 
 /// The last result of a target that is waited for.
 private struct WaitResult {
-    /// Whether it is reachable, or something has answered; `nil` if that is not known.
+    /// Whether the target is reachable, or a host has answered; `nil` if that is not known.
     let isUp: Bool?
     let sentence: String
 
@@ -191,13 +193,13 @@ private struct WaitResult {
         sentence = ReachabilityReport.sentence(on: text, answer)
     }
 
-    /// Where this host drops answers, the target does not count as reachable.
+    /// If this host drops answers, the target does not count as reachable.
     init(countingAnswers text: String, _ answer: Answer) {
         isUp = answer.receivesAnswers
         sentence = ReachabilityReport.sentence(on: text, answer)
     }
 
-    /// While too little was asked, it is not known whether anything answers.
+    /// With too few tries, it is not known whether hosts answer.
     init(_ text: String, _ evidence: Result<NetworkEvidence, ReachabilityError>) {
         let found = try? evidence.get()
         isUp = found.flatMap { $0.verdict == .none ? nil : !$0.isSilent }

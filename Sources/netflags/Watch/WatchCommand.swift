@@ -73,18 +73,18 @@ struct Watch: TargetListCommand {
         return try write(query, targets, Recording(operand: replay))
     }
 
-    /// How the run ends and what it starts.
+    /// When the run ends, and the programs that it starts.
     private var settings: WatchLines.Settings { (count, until, exec, changes) }
 }
 
 // MARK: - The kernel
 
 extension Watch {
-    /// Writes a line for each result of the monitor until a signal comes, the reader of the output is gone, or the
+    /// Writes a line for each result of the monitor until a signal arrives, the reader of the output is gone, or the
     /// settings end the run.
     ///
-    /// - Throws: A usage error when standard input holds no target and there is no other; a failure when standard
-    ///   output is closed from the beginning; an error when netlink is refused from the beginning.
+    /// - Throws: A usage error if neither the arguments nor standard input contain a target; a failure if standard
+    ///   output is closed at the beginning; an error if netlink is refused at the beginning.
     private func watch(_ query: TargetQuery, _ operands: [Operand]) throws -> ExitStatus {
         let events = Result { () throws(ReachabilityError) in
             query.explains ? try WatchedEvents() : nil
@@ -97,8 +97,8 @@ extension Watch {
             return false
         }
         watcher.events = try? events.get()
-        /// Waits for an end of the run, or for input; returns whether there is input. A reader that is gone ends the
-        /// process here.
+        /// Waits for the end of the run or for input. Returns whether there is input. If the reader of the output is
+        /// gone, this ends the process.
         func wait(orReadable descriptor: Int32 = -1) -> Bool {
             // Without events, poll(2) reports only that the other end is closed.
             let event = watcher.wait(for: [(STDOUT_FILENO, 0), (descriptor, POLLIN)])
@@ -133,11 +133,11 @@ extension Watch {
 // MARK: - A recording
 
 extension Watch {
-    /// Writes the lines that the monitor would have caused, to the end of the recording or until the settings end the
-    /// run.
+    /// Writes the lines that the monitor would have caused, until the end of the recording or until the settings end
+    /// the run.
     ///
-    /// - Throws: A usage error for a target that is a name, and when there is no target; why the recording cannot be
-    ///   replayed.
+    /// - Throws: A usage error for a target that is a name, and if there is no target; the error of a recording
+    ///   that cannot be replayed.
     private func write(
         _ query: TargetQuery, _ operands: [Operand], _ recording: Recording
     ) throws -> ExitStatus {
@@ -173,7 +173,7 @@ extension Watch {
         return lines.isOver || !lines.hasEnd ? .success : .unreachable
     }
 
-    /// The target, or the error of a name, which no recording holds.
+    /// The target, or the error for a name, because a recording contains no names.
     private static func recorded(_ target: ReachabilityTarget) -> ParsedTarget {
         if case .host(let name) = target.kind { .failure(.recordedName(name)) } else { .success(target) }
     }

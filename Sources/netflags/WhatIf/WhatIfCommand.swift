@@ -59,10 +59,11 @@ struct WhatIf: NetflagsCommand {
         help: ArgumentHelp("A change in the words of ip(8); with --each a target.", valueName: "change"))
     var changes: [String] = []
 
-    /// The arguments of this command as the parser can read them.
+    /// The arguments of this command in a form that the parser can read.
     ///
-    /// It knows one list of operands, so that each target after the terminator is an option. It takes `-6 route del`
-    /// for letters of options, so that a change which begins with an option of ip(8) begins with `ip`.
+    /// The parser supports only one list of operands, so each target after the terminator becomes an option. It
+    /// treats `-6 route del` as letters of options, so a change that begins with an option of ip(8) gets the prefix
+    /// `ip`.
     static func readable(_ arguments: [String]) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let changes = arguments[..<end].map { $0.isChangeWithOption ? "ip \($0)" : $0 }
@@ -124,7 +125,7 @@ struct WhatIf: NetflagsCommand {
         }
     }
 
-    /// Throws for the words of a change without quotes, and for targets without the terminator.
+    /// Throws for a change whose words are not quoted, and for targets without the terminator.
     private func checkOperands() throws(UsageError) {
         let words = changes.filter { !$0.contains(where: \.isWhitespace) }
         guard !words.isEmpty, changes.count > 1 || batch != nil else { return }
@@ -145,19 +146,19 @@ struct WhatIf: NetflagsCommand {
     private static let targetsBesideExpectations = UsageError(
         "the targets are those of the expectations: leave out --assert, or the targets")
 
-    /// The changes and the targets that are meant where some operands are words; `nil` if that is not known.
+    /// The intended changes and targets if some operands are single words; `nil` if that is not known.
     private func sorted(_ words: [String]) -> (changes: [String], targets: [String])? {
         func isChange(_ text: String) -> Bool { (try? NetworkState.Change(text)) != nil }
         let whole = words.joined(separator: " ")
         if words.count == changes.count, isChange(whole) { return ([whole], targets) }
         let changes = changes.filter { !words.contains($0) }
-        // Without a change of its own, a line with --batch can have nothing but targets.
+        // With --batch and no other change, the operands can only be targets.
         let isTargets = changes.isEmpty ? batch != nil : words.allSatisfy(TargetQuery.isRecordedTarget)
         return isTargets && changes.allSatisfy(isChange) ? (changes, words + targets) : nil
     }
 
-    /// The changes of a file as `ip -batch` reads it (`getcmdline`): one a line, with comments, and backslashes at the
-    /// ends of lines that go on.
+    /// The changes in a file that is parsed like that of `ip -batch` (`getcmdline`): one per line, with comments, and
+    /// backslashes at the ends of lines that continue.
     private static func changes(ofFile path: String) throws -> [NetworkState.Change] {
         var changes: [NetworkState.Change] = []
         var begun: String?
@@ -216,7 +217,7 @@ struct WhatIf: NetflagsCommand {
         }
     }
 
-    /// The name servers of this host, and the other ends of its connections.
+    /// The name servers of this host, and the remote addresses of its connections.
     private static var ownTargets: [IPAddress] {
         let servers = (try? NetworkSource.kernel.blockingValue(of: .path()).nameservers) ?? []
         var remotes: [IPAddress] = []
@@ -235,14 +236,16 @@ struct WhatIf: NetflagsCommand {
 }
 
 extension RecordedRouting {
-    /// Throws where the recording has no interfaces at its instant: a change would be refused for another reason.
+    /// Throws if the recording has no interfaces at its instant.
+    ///
+    /// Otherwise a change would be refused for another reason.
     fileprivate func checkIsKnown() throws(ReachabilityError) {
         _ = try links()
     }
 }
 
 extension String {
-    /// Whether it is a change that begins with an option, such as `-6 route del default`, in one operand.
+    /// Whether this is a change that begins with an option, such as `-6 route del default`, in one operand.
     fileprivate var isChangeWithOption: Bool {
         guard hasPrefix("-"), let end = firstIndex(where: \.isWhitespace) else { return false }
         return !self[..<end].contains("=")
