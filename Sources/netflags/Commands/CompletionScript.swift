@@ -4,11 +4,10 @@
 enum CompletionScript {
     /// The script with the changes for its shell.
     ///
-    /// In the parser's script for bash, `compgen -W` selects among the words of a list, or of the output of a
-    /// command.
-    /// `compgen` expands the words first, which runs command substitutions in them. bash then inserts a word without
-    /// a backslash before `$` and the backquote, unless it is the name of an existing file. The function that adds
-    /// words is replaced: it compares the words literally, and omits words that bash would interpret.
+    /// In the parser's script for bash, `compgen -W` selects among the words of a list, or of the output of a command.
+    /// `compgen` expands the words first, which runs command substitutions in them. bash then inserts a word without a
+    /// backslash before `$` and the backquote, unless it is the name of an existing file. The function that adds words
+    /// is replaced: it compares the words literally, and omits words that bash would interpret.
     ///
     /// The script for zsh disables history expansion during completion. zsh then inserts a `!` without a backslash,
     /// and the entered line expands it. The changed script keeps history expansion enabled.

@@ -25,7 +25,7 @@ struct ReplayOptions: ParsableArguments {
 
     /// The recording; `nil` for the live kernel.
     ///
-    /// - Throws: A usage error for a time without a recording, or one that would need to read standard input twice.
+    /// - Throws: A usage error for a time without a recording, and where standard input would be read twice.
     func instant() throws(UsageError) -> RecordedInstant? {
         guard let replay else {
             guard at == nil else { throw Self.timeWithoutRecording }
@@ -34,7 +34,7 @@ struct ReplayOptions: ParsableArguments {
         return try RecordedInstant(operand: replay, time: at).checkingInput(for: "--at")
     }
 
-    /// The query of a command that resolves names, and asks the live kernel or a recording.
+    /// The query of a command that resolves names, and evaluates the live kernel or a recording.
     func query(
         _ targets: [String], _ socket: SocketOptions, timeout: Duration
     ) throws(UsageError) -> TargetQuery {
@@ -49,9 +49,9 @@ struct ReplayOptions: ParsableArguments {
 extension RecordedInstant {
     /// Checks that the instant can be found.
     ///
-    /// - Parameter option: The option that gives its time.
+    /// - Parameter option: The option that gives the time of the instant.
     /// - Returns: The instant.
-    /// - Throws: A usage error for a word that is no file, and for one that would need to read a pipe twice.
+    /// - Throws: A usage error for an operand that is no file, and where a pipe would be read twice.
     func checkingInput(for option: String) throws(UsageError) -> RecordedInstant {
         try Recording.checkOperand(operand)
         guard
@@ -82,8 +82,9 @@ struct RecordingListOptions: ParsableArguments {
 
     /// The recordings; `nil` for the live kernel.
     ///
-    /// - Throws: A usage error for a time without a recording, one that would need to read standard input twice, and
-    ///   a directory that is the recording of one host; a ``FileFailure`` for one that cannot be read, or is empty.
+    /// - Throws: A usage error for a time without a recording, where standard input would be read twice, and for a
+    ///   directory that is the recording of one host. A ``FileFailure`` for a directory that cannot be read or is
+    ///   empty.
     func list() throws -> RecordingList? {
         guard replayHosts != nil || !replay.isEmpty else {
             guard at == nil else { throw ReplayOptions.timeWithoutRecording }

@@ -45,9 +45,9 @@ struct SocketOptions: ParsableArguments {
         number: "As packets with this type of service or traffic class.", "n", SocketText.typeOfService)
     var tos: UInt8?
 
-    /// Converts the options to those of the library.
+    /// Converts the options to options of the library.
     ///
-    /// - Parameter isReplay: Whether a recording is evaluated, which can answer for any protocol.
+    /// - Parameter isReplay: Whether a recording is evaluated: a recording can answer for any protocol.
     /// - Returns: The library's options.
     /// - Throws: A usage error when the options contradict each other.
     func options(isReplay: Bool = false) throws(UsageError) -> ReachabilityOptions {
@@ -70,7 +70,7 @@ extension ReachabilityOptions {
     /// The protocols whose packets have ports: DCCP, SCTP and UDP-Lite by their numbers.
     private static let protocolsWithPorts: [ReachabilityOptions.IPProtocol] = [.tcp, .udp, 33, 132, 136]
 
-    /// Throws for a protocol that only a query of a recording can have, and for ports of one that has none.
+    /// Throws for a protocol that only a query of a recording can have, and for ports of a protocol without ports.
     func checkProtocol(isReplay: Bool) throws(UsageError) {
         guard let ipProtocol else { return }
         guard isReplay || SocketText.protocols.contains(ipProtocol) else {

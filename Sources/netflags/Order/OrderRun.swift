@@ -35,7 +35,7 @@ struct OrderRun {
             + failed.map { OrderLine(target: owners[$0] ?? "", address: $0, error: $1) } + others
     }
 
-    /// Orders addresses; one that cannot be evaluated does not hide the others.
+    /// Orders addresses; an address that cannot be evaluated does not hide the others.
     private func order(
         _ addresses: [IPAddress]
     ) -> (ordered: [OrderedAddress], failed: [(IPAddress, ReachabilityError)]) {
@@ -54,7 +54,7 @@ struct OrderRun {
 
     // MARK: Names
 
-    /// Resolves the names of all targets side by side, and waits for the last one.
+    /// Resolves the names of all targets side by side, and waits for the last name.
     private func resolutions(of targets: [ReadTarget]) -> [ResolvedName] {
         let names = targets.compactMap { (try? $0.target.get())?.name.map { NameQuery($0, options) } }
         var results = source.facts.resolver.resolve(names)[...]
@@ -71,7 +71,7 @@ struct OrderRun {
 }
 
 extension ReachabilityTarget.Resolution {
-    /// Why a target has no address of the families that the options have; `nil` where it has one.
+    /// Why a target has no address of the families that the options admit; `nil` if the target has such an address.
     fileprivate func reason(_ name: String, _ options: ReachabilityOptions) -> ReachabilityReason? {
         let isAdmitted = destinations.contains {
             options.families.contains($0.unmapped.family == .v4 ? .v4 : .v6)
@@ -84,17 +84,17 @@ extension ReachabilityTarget.Resolution {
 
 // MARK: - Lines
 
-/// A line of `netflags order`: an address, or a target that has none.
+/// A line of `netflags order`: an address, or a target without an address.
 struct OrderLine {
-    /// The target as given; the first of several with the same address.
+    /// The target as given; of several targets with the same address, the first.
     let target: String
-    /// The address with what is known of it; `nil` where there is none.
+    /// The address with its rank and reason; `nil` if there is no address.
     var entry: OrderedAddress?
-    /// The address or `nil`, also where it could not be evaluated.
+    /// The address, also if it could not be evaluated; `nil` if there is none.
     var address: IPAddress?
-    /// Why there is no address, or none that could be evaluated.
+    /// Why there is no address, or no address that could be evaluated.
     var reason = "the target could not be evaluated"
-    /// Why the address could not be evaluated, or the name not be resolved.
+    /// Why the address could not be evaluated, or why the name could not be resolved.
     var error: ReachabilityError?
 
     /// The reason of the flags.
@@ -104,7 +104,7 @@ struct OrderLine {
 extension OrderLine {
     /// Writes the table of `netflags order`.
     static func writeText(_ lines: [OrderLine], for output: Output, to buffer: inout ByteBuffer) {
-        // A target that is an address needs no second column for it.
+        // A target that is an address needs no second column for the address.
         let showsTarget =
             lines.contains { !$0.isAddress } && Set(lines.map(\.target)).count > 1
         let headings =

@@ -3,7 +3,7 @@
 import NetlinkReachability
 import SystemSupport
 
-/// A value that JSON writes without members: a string, a number, a truth value, null, or an array of them.
+/// A value that JSON writes without members: a string, a number, a boolean, null, or an array of such values.
 protocol JSONConvertible {
     /// Writes the value, without the comma before it.
     func writeJSON(to json: inout ByteBuffer)
@@ -11,9 +11,9 @@ protocol JSONConvertible {
 
 /// JSON (RFC 8259), written from front to back.
 ///
-/// A comma is inserted before anything that follows a value.
+/// A comma is inserted before each key or value that follows another value.
 extension ByteBuffer {
-    /// Writes an object on a line of its own, as JSON Lines has them.
+    /// Writes an object on a line of its own, as in JSON Lines.
     mutating func line(_ members: (inout ByteBuffer) -> Void) {
         object(members)
         append(UInt8(ascii: "\n"))
@@ -27,7 +27,7 @@ extension ByteBuffer {
         append(UInt8(ascii: "}"))
     }
 
-    /// Writes the name of the member, whose value comes next.
+    /// Writes the name of a member, before its value.
     ///
     /// The name is not escaped.
     mutating func key(_ name: String) {
@@ -114,7 +114,7 @@ extension UInt32: JSONConvertible {}
 extension UInt64: JSONConvertible {}
 
 extension Duration: JSONConvertible {
-    /// Writes the seconds of a duration that is not negative, with microseconds.
+    /// Writes the seconds, with microseconds; the duration must not be negative.
     func writeJSON(to json: inout ByteBuffer) {
         let (seconds, attoseconds) = components
         let fraction = String(1_000_000 + attoseconds / 1_000_000_000_000).dropFirst()
@@ -134,7 +134,7 @@ extension String: JSONConvertible {
         json.append(UInt8(ascii: "\""))
         var text = self
         let isPlain = text.withUTF8 { utf8 in
-            // Without a branch for each byte, as most strings are plain.
+            // This loop has no branch for each byte, as most strings need no escape.
             var special: UInt8 = 0
             for byte in utf8 { special |= byte.isPlain ? 0 : 1 }
             if special == 0 { json.append(bytes: utf8) }
@@ -159,12 +159,12 @@ extension String: JSONConvertible {
 extension UInt8 {
     /// The first byte of U+0080 to U+00BF.
     fileprivate static let controlLead: UInt8 = 0xC2
-    /// The first byte of the characters that stand for bytes of file names.
+    /// The first byte of the characters that represent bytes of file names that are not UTF-8.
     fileprivate static let fileNameLead: UInt8 = 0xF4
 
-    /// Whether a byte of a string needs no escape, and begins no character that does.
+    /// Whether a byte of a string needs no escape, and begins no character that needs an escape.
     ///
-    /// DEL and U+0080 to U+009F are escaped for the sake of terminals; RFC 8259 would allow them.
+    /// DEL and U+0080 to U+009F are escaped because terminals interpret them; RFC 8259 would allow them unescaped.
     fileprivate var isPlain: Bool {
         // `&-` wraps bytes below a space to large numbers.
         (self &- 0x20 < 0x5F || self > 0x7F) && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")

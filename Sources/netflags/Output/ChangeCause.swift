@@ -6,7 +6,7 @@ import RoutingModel
 
 /// An event that changed the answer of a target, or a statement about the recording.
 struct ChangeCause: Hashable {
-    /// What kind of thing changed.
+    /// The kind of object that changed.
     enum Symbol: Comparable {
         case link, address, route, rule, other, recording
     }
@@ -62,7 +62,7 @@ extension ByteBuffer {
 }
 
 extension ChangeCause {
-    /// What has become of the subject, or what is stated about the recording.
+    /// The change of the subject, or the statement about the recording, as a word.
     fileprivate var change: String? { event?.word ?? mark?.word }
 
     /// The subject and the change in one word, such as `routeRemoved`.
@@ -92,7 +92,7 @@ extension Recording.Event {
         }
     }
 
-    /// The name of the interface; `nil` for none.
+    /// The name of the interface; `nil` if there is none.
     fileprivate var interface: String? {
         switch subject {
         case .interface(let name, _), .address(_, let name): name
@@ -101,7 +101,7 @@ extension Recording.Event {
         }
     }
 
-    /// What a route, a rule or an address is for.
+    /// The prefix, the table, the gateway and the origin of a route, a rule or an address.
     fileprivate var path: (prefix: String?, table: UInt32?, gateway: IPAddress?, origin: String?)? {
         switch change {
         case .route(let route, _), .removedRoute(let route):
@@ -116,7 +116,7 @@ extension Recording.Event {
 }
 
 extension Rule {
-    /// The table that the rule looks up; `nil` for none.
+    /// The table that the rule looks up; `nil` for a rule with another action.
     fileprivate var table: UInt32? {
         if case .lookup(let table) = action { table } else { nil }
     }

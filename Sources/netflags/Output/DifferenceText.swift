@@ -4,7 +4,7 @@ import NetlinkReachability
 internal import NetlinkRecording
 import RoutingModel
 
-/// The words for links, addresses, routes and rules, and for what becomes of them, near those of `ip`.
+/// The words for links, addresses, routes and rules and for their changes, close to the words of `ip`.
 struct DifferenceText {
     /// The names of interfaces by their indexes.
     private let names: [UInt32: String]
@@ -13,7 +13,7 @@ struct DifferenceText {
         self.names = names
     }
 
-    /// - Parameter states: The states that name the interfaces, the preferred one last.
+    /// - Parameter states: The states that name the interfaces; a later state takes precedence.
     init(_ states: NetworkSnapshot...) {
         names = states.reduce(into: [:]) { names, state in
             for link in state.links.values { names[link.index] = link.name }

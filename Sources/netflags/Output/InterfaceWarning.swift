@@ -3,13 +3,13 @@
 import NetlinkReachability
 import RoutingModel
 
-/// What keeps packets of an interface from arriving although it works, in words: what the kernel's answer does not say.
+/// Why packets of a working interface may not arrive, in words; the kernel's answer does not contain this.
 struct InterfaceWarning {
     /// The name of the interface.
     let name: String
-    /// Its kind; `nil` for none.
+    /// The kind of the interface; `nil` for none.
     let kind: String?
-    /// The kind of the master that it is a port of; `nil` for none.
+    /// The kind of the master that the interface is a port of; `nil` for none.
     let portKind: String?
     /// Why a bridge passes no frames of it, its port; `nil` if it does.
     let portBlocker: String?

@@ -5,7 +5,7 @@ import NetlinkRecording
 import RoutingModel
 import SystemSupport
 
-/// JSON Lines: one object a target, each on a line of its own.
+/// JSON Lines: one object for each target, each on a line of its own.
 struct JSONFormat: LineFormat {
     let explains: Bool
 
@@ -40,7 +40,7 @@ extension ByteBuffer {
         members(flags, reachable: isNetworkReachable(flags: flags))
     }
 
-    /// Writes the members `flags`, `rawValue`, `letters` and `reachable`, which is null where it is not known.
+    /// Writes the members `flags`, `rawValue`, `letters` and `reachable`; `reachable` is null if it is not known.
     mutating func members(_ flags: ReachabilityFlags, reachable: Bool?) {
         member("flags", flags.names)
         member("rawValue", flags.rawValue)
@@ -50,14 +50,14 @@ extension ByteBuffer {
 }
 
 extension ByteBuffer {
-    /// Writes the members from `interface` to `error`, which all answers have.
+    /// Writes the members from `interface` to `error`, which each answer has.
     ///
     /// - Parameters:
     ///   - interface: The outgoing interface.
-    ///   - hasType: Whether its type is one of the members.
+    ///   - hasType: Whether the type of the interface is one of the members.
     ///   - gateway: The gateway.
     ///   - reason: The reason, for its code; `nil` without an answer.
-    ///   - words: What is written as the reason.
+    ///   - words: The text of the member `reason`.
     ///   - error: Why there is no answer.
     mutating func pathMembers(
         _ interface: NetworkInterface?, hasType: Bool = true, _ gateway: IPAddress?,
@@ -99,7 +99,7 @@ extension ByteBuffer {
         carriers(report?.carriers ?? [])
     }
 
-    /// Writes the member `evidence`; null where it is not known.
+    /// Writes the member `evidence`, which is null if there is no evidence.
     mutating func evidence(_ evidence: NetworkEvidence?) {
         member("evidence", object: evidence) { evidence, json in
             json.member("verdict", evidence.verdict.rawValue)
@@ -111,7 +111,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes the member `carriers`, which only answers about tunnels have.
+    /// Writes the member `carriers`, which only answers through tunnels have.
     mutating func carriers(_ carriers: [TunnelCarrier]) {
         guard !carriers.isEmpty else { return }
         member("carriers", objects: carriers) { carrier, json in

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A line on a terminal that shows how far a command is, and is rewritten.
+/// A line on a terminal that shows the progress of a command, and is rewritten.
 struct ProgressLine {
-    /// How long a command runs before it has a line.
+    /// The time that a command runs before the line is shown.
     static let delay = Duration.seconds(1)
 
     private let output: Output
     private let total: Int
-    /// What is counted.
+    /// The noun for the counted objects.
     private let noun: String
-    /// When the line is first shown; `nil` for never.
+    /// When the line is first shown; `nil` if it is never shown.
     private let due: ContinuousClock.Instant?
-    /// The length of what is shown.
+    /// The length of the shown text.
     private var width = 0
 
-    /// Prepares a line; nothing is shown where the output is not a terminal.
+    /// Prepares a line, which stays hidden if the output is not a terminal.
     init(total: Int, _ noun: String = "targets", output: Output = .error) {
         self.init(total: total, noun, output: output, due: output.isTerminal ? .now + Self.delay : nil)
     }
@@ -23,7 +23,7 @@ struct ProgressLine {
         (self.total, self.noun, self.output, self.due) = (total, noun, output, due)
     }
 
-    /// Shows how many are compared.
+    /// Shows the number of targets that have been compared.
     mutating func show(_ count: Int) {
         guard let due, due <= .now else { return }
         let text = "compared \(count) of \(total) \(noun)"
@@ -31,7 +31,7 @@ struct ProgressLine {
         width = text.utf8.count
     }
 
-    /// Erases the line, before something else is printed.
+    /// Erases the line, before other text is printed.
     mutating func erase() {
         guard width > 0 else { return }
         write("\r" + String(repeating: " ", count: width) + "\r")

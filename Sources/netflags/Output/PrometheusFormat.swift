@@ -4,8 +4,8 @@ import NetlinkReachability
 
 /// Metrics of answers in Prometheus' text format, for the textfile collector of node_exporter.
 ///
-/// All metrics are written at the end, by one flush. A target given twice is written once: a series may have one
-/// sample.
+/// All metrics are written at the end, by one flush. A target given twice is written once, as a series may have one
+/// sample only.
 struct PrometheusFormat: LineFormat {
     private var metrics = MetricsText()
     private var targets: Set<String> = []
@@ -49,22 +49,22 @@ struct PrometheusFormat: LineFormat {
 ///
 /// The samples of a metric must be adjacent, so all are written at the end, metric by metric.
 struct MetricsText {
-    /// What a metric is.
+    /// The type of a metric.
     enum Kind: String {
         case gauge, counter
     }
 
-    /// The metrics that have samples, in the order of their first ones, with their lines.
+    /// The metrics that have samples, with their lines, in the order of their first samples.
     private var metrics: [(name: String, lines: ByteBuffer)] = []
 
     /// Adds a sample.
     ///
     /// - Parameters:
     ///   - name: The metric.
-    ///   - help: What it says.
+    ///   - help: The description of the metric.
     ///   - labels: The labels with their values.
     ///   - value: The value as text; `nil` adds nothing.
-    ///   - kind: What it is.
+    ///   - kind: The type of the metric.
     mutating func add(
         _ name: String, _ help: String, _ labels: [(String, String)], _ value: String?, _ kind: Kind = .gauge
     ) {
@@ -83,12 +83,12 @@ struct MetricsText {
         for metric in metrics { buffer.append(bytes: metric.lines.bytes) }
     }
 
-    /// The lines before the samples of a metric.
+    /// The lines before the samples of a metric: `# HELP` and `# TYPE`.
     static func header(_ name: String, _ help: String, _ kind: Kind) -> String {
         "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
     }
 
-    /// Labels in braces; nothing for none.
+    /// Labels in braces; empty without labels.
     static func labels(_ labels: [(String, String)]) -> String {
         let texts = labels.map { name, text in "\(name)=\"\(text.escaped(escapes))\"" }
         return texts.isEmpty ? "" : "{\(texts.joined(separator: ","))}"
@@ -101,14 +101,14 @@ struct MetricsText {
         return (microseconds < 0 ? "-" : "") + String(seconds) + fraction
     }
 
-    /// What a label writes for characters that mean something in it.
+    /// The escapes of the characters that have a meaning in a label.
     private static let escapes: [UInt8: String] = [
         UInt8(ascii: "\\"): "\\\\", UInt8(ascii: "\""): "\\\"", UInt8(ascii: "\n"): "\\n",
     ]
 }
 
 extension String {
-    /// The text with other texts in place of some ASCII characters.
+    /// The text with some ASCII characters replaced by other texts.
     func escaped(_ escapes: [UInt8: String]) -> String {
         String(decoding: utf8.flatMap { escapes[$0].map { Array($0.utf8) } ?? [$0] }, as: UTF8.self)
     }

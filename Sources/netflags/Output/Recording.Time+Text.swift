@@ -3,10 +3,10 @@
 import NetlinkRecording
 
 extension Recording.Time {
-    /// The current time of the host's clock.
+    /// The current time of the host's realtime clock.
     static var now: Recording.Time { ClockReading.now.time }
 
-    /// The text for a column of a terminal: without the date where the terminal is narrow.
+    /// The text for a column of a terminal, without the date on a narrow terminal.
     func description(forWidth width: Int?) -> String {
         width.map { $0 < 100 } ?? false ? clock(13) : description
     }
@@ -14,7 +14,7 @@ extension Recording.Time {
     /// The date: `2031-05-04`.
     var date: String { String(description.prefix(10)) }
 
-    /// The time of day in so many characters: 5 for `03:02`, 8 for seconds, 12 for milliseconds.
+    /// The time of day in a number of characters: 5 for `03:02`, 8 for seconds, 12 for milliseconds.
     func clock(_ length: Int) -> String { String(description.dropFirst(11).prefix(length)) }
 }
 

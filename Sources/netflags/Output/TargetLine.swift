@@ -3,36 +3,37 @@
 import NetlinkReachability
 import NetlinkRecording
 
-/// The library's result for one target, with the text that the target was given as.
+/// The library's result for one target, with the text of the target as given.
 struct TargetLine {
     let target: String
-    /// `nil` while a name is not resolved for the first time.
+    /// The result; `nil` until a name has been resolved for the first time.
     let outcome: Answer?
-    /// When the result was found; `check` prints no time.
+    /// When the result was determined; `check` prints no time.
     var time: Recording.Time?
-    /// The event that changed the result, or several of which one did; none for the first result, and where none is
-    /// known.
+    /// The event that changed the result, or several events of which at least one changed it.
+    ///
+    /// Empty for the first result, and if the event is not known.
     var causes: [ChangeCause] = []
-    /// Whether anything answers on the path; `nil` where that was not asked, or is not known.
+    /// Whether a remote host answers on the path; `nil` if that was not queried, or is not known.
     var evidence: NetworkEvidence?
 
-    /// The flags; none without a report.
+    /// The flags; empty without a report.
     var flags: ReachabilityFlags {
         outcome?.report?.flags ?? []
     }
 
-    /// The reason of the flags.
+    /// The reason for the flags.
     var reason: String { outcome?.reason ?? "not resolved yet" }
 
     /// The exit status that this result alone gives to `check`.
     var exitStatus: ExitStatus {
         if mistake != nil { return .undetermined }
-        // The flags are those of the route.
+        // The flags describe the route, not the socket.
         if outcome?.report?.reason.code == .socketRefused { return .unreachable }
         return ExitStatus(isReachable: outcome?.report?.isReachable)
     }
 
-    /// What is said on standard error about a result that a mistyped name can have; `nil` for others.
+    /// The message on standard error for a result that a mistyped name can cause; `nil` for other results.
     var mistake: String? { outcome?.mistake }
 }
 
@@ -47,14 +48,14 @@ protocol LineFormat {
 
 // MARK: - Answers
 
-/// What is known of a target: a report, or why there is none.
+/// The result for a target: a report, or the error that prevented one.
 typealias Answer = Result<ReachabilityReport, ReachabilityError>
 
 extension Answer {
     /// The report; `nil` without one.
     var report: ReachabilityReport? { try? get() }
 
-    /// The query for the evidence on the path that was evaluated; `nil` without a path.
+    /// The query for the evidence on the evaluated path; `nil` without a path.
     func evidenceQuery(_ options: ReachabilityOptions) -> NetworkQuery<NetworkEvidence>? {
         guard let report else { return nil }
         guard report.target.isName else { return .evidence(of: report.target, options: options) }
@@ -62,25 +63,25 @@ extension Answer {
         return report.address.map { .evidence(of: .address($0), options: options) }
     }
 
-    /// Whether packets can leave; `nil` when that could not be determined.
+    /// Whether packets can leave; `nil` if that could not be determined.
     var isReachable: Bool? { report?.isReachable }
 
-    /// Whether the target is reachable and this host takes its answers; `nil` where that is not known.
+    /// Whether the target is reachable and this host accepts its answers; `nil` if that is not known.
     var receivesAnswers: Bool? {
         guard isReachable == true, let returns = report?.returns else { return isReachable }
         return returns.isDelivered
     }
 
-    /// The reason of the flags.
+    /// The reason for the flags.
     var reason: String { report?.reason.description ?? "the target could not be evaluated" }
 
-    /// The reason of the flags as a word for programs; `nil` without a report.
+    /// The reason for the flags as a code for programs; `nil` without a report.
     var code: String? { report?.reason.code.description }
 
-    /// What is wrong with a mistyped name; `nil` for other answers.
+    /// The message about a mistyped name; `nil` for other answers.
     var mistake: String? { report?.reason.mistake }
 
-    /// Whether the flags, the interface and the gateway are the same, or the error.
+    /// Whether two answers have the same flags, interface and gateway, or the same error.
     func isSame(as other: Self) -> Bool {
         switch (self, other) {
         case (.success(let one), .success(let other)):
@@ -92,7 +93,7 @@ extension Answer {
         }
     }
 
-    /// Whether it is a change after another answer about the same target.
+    /// Whether the answer is a change from an earlier answer about the same target.
     func isChange(from old: Self, _ changes: ReachabilityReport.Change) -> Bool {
         if let report, let old = old.report {
             !report.isSame(as: old, changes)
@@ -103,9 +104,10 @@ extension Answer {
 }
 
 extension ReachabilityReason {
-    /// The line on standard error about an interface that does not exist; `nil` for other reasons.
+    /// The message on standard error about an interface that does not exist; `nil` for other reasons.
     ///
-    /// Its name can be mistyped, so that a command that asks once ends with status 2. Commands that go on wait for it.
+    /// The name can be mistyped, so a command that evaluates once ends with status 2. `watch` and `wait` wait for the
+    /// interface.
     var mistake: String? { code == .noInterface ? "\(self): give one that `ip link` lists" : nil }
 }
 

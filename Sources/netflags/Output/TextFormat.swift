@@ -5,27 +5,27 @@ import NetlinkRecording
 import RoutingModel
 import SystemSupport
 
-/// A table for people: one row a target.
+/// A table for people, with one row for each target.
 ///
 /// The columns are the time of `watch`, the target, the flags' letters (`WR ctiCDld`), `yes`, `no` or `?`, the address
-/// when a target can be a name, the interface, the gateway, and the reason. A row without a report has its reason or
-/// error behind the word.
+/// if a target can be a name, the interface, the gateway, and the reason. A row without a report has its reason or
+/// error after `yes`, `no` or `?`.
 struct TextFormat: LineFormat {
-    /// Rows formatted together at most.
+    /// The greatest number of rows that are formatted together.
     private static let batchSize = 256
     private static let widestTarget = 48
 
     private let showsAddress: Bool
     private let explains: Bool
     private let lineWidth: Int?
-    /// The columns that a target can have, so that the terminal also shows its word and something of the rest.
+    /// The greatest width of a target that leaves room for `yes`, `no` or `?` and some of the remaining columns.
     private let targetLimit: Int
     private var table: TextTable
 
     /// - Parameters:
     ///   - query: The targets, and whether the rows are explained.
     ///   - isTimed: Whether the rows have a time.
-    ///   - output: What the rows are written to.
+    ///   - output: The output for the rows.
     init(_ query: TargetQuery, isTimed: Bool, for output: Output) {
         showsAddress = query.targets.contains { text in
             text == "-" || (try? query.target(text))?.isName ?? false
@@ -67,13 +67,13 @@ struct TextFormat: LineFormat {
     }
 
     private mutating func write(_ report: ReachabilityReport, _ line: TargetLine) {
-        // A target that is an address needs no second column for it.
+        // A target that is an address needs no second column for the address.
         if showsAddress { table.add(report.target.isName ? report.address?.description ?? "-" : "-") }
         table.add(report.interface?.name ?? "-")
         table.add(report.gateway?.description ?? "-")
         let evidence = explains ? nil : line.evidence
         table.add(report.reason.description + (evidence.map { "; \($0)" } ?? ""))
-        // Why packets cannot leave is whole; otherwise the reason says again what the columns before it do.
+        // A reason why packets cannot leave is not cut; other reasons repeat the columns before them.
         table.endRow(isWhole: line.exitStatus == .unreachable || evidence != nil) {
             if explains { $0.explanation(of: report, line) }
         }
@@ -85,7 +85,7 @@ struct TextFormat: LineFormat {
 }
 
 extension ReachabilityFlags {
-    /// The heading of a column of letters: the letter of each flag.
+    /// The heading of the column of letters: the letter of each flag.
     static let heading = "WR ctiCDld"
 }
 

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A table for people: rows of cells, whose columns are as wide as the widest cell so far.
+/// A table for people: rows of cells, whose columns are as wide as their widest cell so far.
 ///
 /// Rows are kept until they are flushed. The last cell of a row has any width, and a row can have fewer cells than
-/// others. The text of all rows is one buffer, so that no cell needs memory of its own. On a terminal, a row of
-/// headings comes before the first row.
+/// others. The text of all rows is in one buffer, so that a cell needs no memory of its own. On a terminal, the
+/// headings are the first row.
 struct TextTable {
     private let isColoured: Bool
     /// The width to which rows are cut; `nil` for whole rows.
     private let lineWidth: Int?
     private var widths: [Int]
-    /// The headings that are still to be added; `nil` where there are none.
+    /// The headings that have not been added yet; `nil` if there are none.
     private var headings: [String]?
     private var text = ByteBuffer()
-    /// The columns of each cell, the width that it asks of its column, and where it ends in ``text``.
+    /// The width of each cell, the width that its column must have for it, and the end of the cell in ``text``.
     private var cells: [(columns: Int, width: Int, end: Int)] = []
-    /// Where each row ends in ``cells``, where the lines below it end in ``text``, and whether it is not cut to the
-    /// width of the terminal.
+    /// The end of each row in ``cells``, the end of the lines below the row in ``text``, and whether the row is never
+    /// cut to the width of the terminal.
     private var rows: [(cells: Int, end: Int, isWhole: Bool)] = []
 
     /// - Parameters:
     ///   - headings: The heading of each column.
-    ///   - widths: The least width of each column but the last.
-    ///   - output: What the table is written to.
+    ///   - widths: The least width of each column except the last.
+    ///   - output: The output for the table.
     init(_ headings: [String], widths: [Int], for output: Output) {
         self.widths = widths
         self.headings = output.isTerminal ? headings : nil
@@ -30,16 +30,16 @@ struct TextTable {
         lineWidth = output.terminalWidth
     }
 
-    /// How many rows wait to be flushed.
+    /// The number of rows that have not been flushed.
     var count: Int { rows.count }
 
     /// Adds a cell to the row that ``endRow(isWhole:_:)`` ends.
     ///
     /// - Parameters:
     ///   - cell: The text.
-    ///   - colour: Its colour, where the output shows any.
-    ///   - limit: The columns to which it is cut.
-    ///   - widest: The width that it asks of its column at most.
+    ///   - colour: The colour of the text, if the output shows colours.
+    ///   - limit: The number of columns to which the text is cut.
+    ///   - widest: The greatest width that the cell can give to its column.
     mutating func add(_ cell: String, in colour: Colour? = nil, cutTo limit: Int = .max, widest: Int = .max) {
         if let headings {
             self.headings = nil
@@ -51,11 +51,11 @@ struct TextTable {
         cells.append((columns, min(columns, widest), text.bytes.count))
     }
 
-    /// Ends a row, and widens the columns to its cells.
+    /// Ends a row, and widens the columns to fit its cells.
     ///
     /// - Parameters:
-    ///   - isWhole: Whether the row is not cut, as an error, which ends with what to do. Its last cell is wrapped
-    ///     between words, where it stands if there is room for each, and otherwise on lines of its own.
+    ///   - isWhole: Whether the row is never cut, such as an error, which ends with advice. Its last cell is
+    ///     wrapped between words: in its column if each word fits, and otherwise on lines of its own.
     ///   - lines: Writes the lines below the row.
     mutating func endRow(isWhole: Bool = false, _ lines: (inout ByteBuffer) -> Void = { _ in }) {
         for (column, cell) in cells[(rows.last?.cells ?? 0)..<cells.count - 1].enumerated() {
@@ -65,12 +65,12 @@ struct TextTable {
         rows.append((cells.count, text.bytes.count, isWhole))
     }
 
-    /// The fewest columns for a last cell that is wrapped in its column.
+    /// The least width in which a last cell is wrapped in its own column.
     private static let narrowestCell = 24
-    /// The columns before a last cell on lines of its own.
+    /// The indentation of a last cell on lines of its own.
     private static let margin = 6
 
-    /// Writes the rows, and forgets them.
+    /// Writes the rows, and removes them.
     mutating func flush(to buffer: inout ByteBuffer) {
         var line = ByteBuffer()
         var (cell, start) = (0, 0)
@@ -86,7 +86,7 @@ struct TextTable {
             }
             let last = cells[row.cells - 1]
             let content = text.bytes[start..<last.end]
-            // A row that is whole is wrapped, and any other one is cut.
+            // A row that is never cut is wrapped; each other row is cut.
             let wrapping =
                 row.isWhole ? lineWidth.flatMap { indentation + last.columns > $0 ? $0 : nil } : nil
             let words = wrapping == nil ? "" : String(decoding: content, as: UTF8.self)
@@ -120,9 +120,9 @@ struct TextTable {
     }
 }
 
-/// The colours of single words on a terminal; its palette defines them.
+/// The colours of single words on a terminal; the terminal's palette defines them.
 ///
-/// All are legible on light and on dark backgrounds: yellow is not.
+/// Each is legible on light and on dark backgrounds; yellow is not, and is not used.
 enum Colour: String {
     case green = "\u{1B}[32m"
     case magenta = "\u{1B}[35m"
@@ -130,7 +130,7 @@ enum Colour: String {
 }
 
 extension ByteBuffer {
-    /// Appends what the body appends, in a colour or in none.
+    /// Appends the text that the body appends, in a colour or in none.
     mutating func append(in colour: Colour?, _ body: (inout ByteBuffer) -> Void) {
         if let colour { append(colour.rawValue) }
         body(&self)
@@ -139,7 +139,7 @@ extension ByteBuffer {
 
     /// Appends text for people, cut to a number of columns.
     ///
-    /// - Returns: The columns of what was appended.
+    /// - Returns: The number of columns of the appended text.
     fileprivate mutating func append(printable text: String, cutTo limit: Int) -> Int {
         // A character has at least as many bytes as columns.
         guard text.utf8.count > limit else { return append(printable: text) }
@@ -150,9 +150,9 @@ extension ByteBuffer {
 
     /// Appends a line, cut to a number of columns.
     ///
-    /// Colours take no columns, and those behind the cut are kept.
+    /// Colours have no width, and colours after the cut are kept.
     ///
-    /// - Returns: The columns of what was appended.
+    /// - Returns: The number of columns of the appended text.
     @discardableResult
     mutating func append(_ line: ByteBuffer, cutTo limit: Int) -> Int {
         let text = String(decoding: line.bytes, as: UTF8.self)
@@ -186,7 +186,7 @@ extension ByteBuffer {
     /// - Parameters:
     ///   - label: The label.
     ///   - text: The text.
-    ///   - margin: How many spaces come before the label.
+    ///   - margin: The number of spaces before the label.
     ///   - indentation: The column in which the text begins.
     ///   - width: The width of the terminal; `nil` for text that is not wrapped.
     mutating func line(
@@ -207,7 +207,7 @@ extension ByteBuffer {
         append("\n")
     }
 
-    /// Appends text that begins in a column, and continues there where the width is reached.
+    /// Appends text that begins in a column, and continues in that column when the width is reached.
     mutating func append(words text: String, from indentation: Int, wrappedAt width: Int) {
         var column = indentation
         for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {

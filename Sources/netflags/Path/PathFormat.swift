@@ -6,18 +6,18 @@ import NetlinkRecording
 /// The default path as a paragraph of text, or in JSON.
 struct PathFormat {
     var isJSON = false
-    /// What the managers of the network say; `nil` for a recording.
+    /// The reports of the network managers; `nil` for a recording.
     var managers: HostManagers?
-    /// Whether what identifies the network is written.
+    /// Whether the names that identify the network are written.
     var identifies = false
 
     /// Writes a path, or the error that kept it from being evaluated.
     ///
     /// - Parameters:
     ///   - result: The path, or the error.
-    ///   - evidence: Whether anything answers on it; `nil` if that is not known.
-    ///   - time: When it was found, for JSON; `nil` writes no time.
-    ///   - buffer: What it is written to.
+    ///   - evidence: Whether a remote host answers on the path; `nil` if that is not known.
+    ///   - time: When the path was determined, for JSON; `nil` writes no time.
+    ///   - buffer: The buffer for the text.
     func write(
         _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence? = nil,
         at time: Recording.Time? = nil, to buffer: inout ByteBuffer
@@ -68,7 +68,7 @@ struct PathFormat {
         let path = try? result.get()
         buffer.line { json in
             json.member("status", path?.status.rawValue)
-            // The kernel gives no other.
+            // The kernel gives no other reason.
             json.member("unsatisfiedReason", path?.status == .unsatisfied ? "notAvailable" : nil)
             json.member("interfaces", objects: path?.availableInterfaces ?? []) { interface, json in
                 json.member("name", interface.name)
@@ -106,9 +106,9 @@ extension ByteBuffer {
 
 /// The default path in one line, for `path --watch`.
 ///
-/// The columns are the time, the status, the interfaces, what the path supports and is, and behind them the gateways
-/// and the reason, what carries tunnels, and what identifies the network. Interfaces that only bound sockets take are
-/// in parentheses.
+/// The columns are the time, the status, the interfaces, and what the path supports and costs. The last column has the
+/// gateways, the reason, the carriers of tunnels and what identifies the network. Interfaces that only bound sockets
+/// use are in parentheses.
 struct PathLineFormat {
     private let format: PathFormat
     private let lineWidth = Output.standard.terminalWidth
@@ -117,16 +117,16 @@ struct PathLineFormat {
         widths: [0, NetworkPath.Status.unsatisfied.rawValue.utf8.count, 1, 1], for: .standard)
     /// The error of the last line; `nil` after a path.
     private var lastError: ReachabilityError?
-    /// The last path, or its error; `nil` before the first one.
+    /// The last path, or its error; `nil` before the first result.
     private var last: Result<NetworkPath, ReachabilityError>?
-    /// Whether anything answers.
+    /// Whether a remote host answers.
     private var evidence: NetworkEvidence?
-    /// Whether a line has said so: a host on which nothing is asked has no evidence to speak of.
+    /// Whether a line has shown evidence: on a host without evidence, no line mentions it.
     private var hasEvidence = false
 
     init(_ format: PathFormat) { self.format = format }
 
-    /// Prints a path as it is now, or the error that kept it from being evaluated, once for as long as it stays.
+    /// Prints the current path, or the error that kept it from being evaluated; an error that stays is printed once.
     ///
     /// The process ends when the output cannot be written.
     mutating func print(_ result: Result<NetworkPath, ReachabilityError>) {
@@ -140,7 +140,7 @@ struct PathLineFormat {
         }
     }
 
-    /// Prints the last path again with what now shows whether anything answers on it.
+    /// Prints the last path again with new evidence of whether a remote host answers on it.
     mutating func print(_ evidence: NetworkEvidence) {
         self.evidence = evidence
         if evidence.verdict != .none { hasEvidence = true }

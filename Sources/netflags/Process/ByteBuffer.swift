@@ -35,15 +35,15 @@ struct ByteBuffer: Hashable, Sendable {
         append("\n")
     }
 
-    /// Appends text for people, with replacement characters for what a terminal would interpret, and with escapes for
-    /// bytes of file names that are not UTF-8.
+    /// Appends text for people, with replacement characters for characters that a terminal would interpret, and with
+    /// escapes for bytes of file names that are not UTF-8.
     ///
     /// - Returns: The number of columns.
     @discardableResult
     mutating func append(printable text: String) -> Int {
         var text = text
         let isPlain = text.withUTF8 { utf8 in
-            // Without a branch for each byte: `&-` wraps bytes below a space to large numbers.
+            // This loop has no branch for each byte: `&-` wraps bytes below a space to large numbers.
             var special: UInt8 = 0
             for byte in utf8 { special |= byte &- 0x20 > 0x5E ? 1 : 0 }
             if special == 0 { bytes.append(contentsOf: utf8) }
@@ -71,7 +71,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The columns that a terminal shows the text in, without line breaks and control characters; colours take none.
+    /// The width of the text on a terminal, without line breaks and control characters; colours have no width.
     var columns: Int {
         var (columns, isInColour) = (0, false)
         for scalar in unicodeScalars {
@@ -84,7 +84,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// The columns that a terminal shows the character in: 0 for a combining one, 2 for a wide one.
+    /// The width of the character on a terminal: 0 for a combining character, 2 for a wide character.
     var columns: Int {
         isASCII ? 1 : Int(ccl_columns(value))
     }

@@ -5,7 +5,7 @@ internal import NetlinkRecording
 
 /// The exit status of a command, from best to worst.
 enum ExitStatus: Int32 {
-    /// Every target is reachable, or the command did what was asked.
+    /// Every target is reachable, or the command succeeded.
     case success = 0
     /// At least one target is not reachable.
     case unreachable = 1
@@ -14,12 +14,12 @@ enum ExitStatus: Int32 {
     /// The command line is wrong (EX_USAGE of `sysexits.h`).
     case usage = 64
 
-    /// That of a target: whether it is reachable, `nil` where that is not known.
+    /// The status for one target: whether the target is reachable, or `nil` if that is not known.
     init(isReachable: Bool?) {
         self = isReachable.map { $0 ? .success : .unreachable } ?? .undetermined
     }
 
-    /// The worse of two.
+    /// The worse of two statuses.
     func worse(_ other: ExitStatus) -> ExitStatus {
         rawValue >= other.rawValue ? self : other
     }
@@ -56,7 +56,7 @@ extension UsageError {
         throw UsageError("\(reason): leave out \(given.joined(separator: " and "))")
     }
 
-    /// Calls the body, and turns its error into a wrong command line.
+    /// Calls the body, and converts its error to a usage error.
     @discardableResult
     static func wrapping<Value>(_ body: () throws -> Value) throws(UsageError) -> Value {
         do {

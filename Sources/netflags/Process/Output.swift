@@ -6,10 +6,10 @@ import NetlinkReachability
 import NetlinkRecording
 import SystemSupport
 
-/// A descriptor to which finished text is written.
+/// A descriptor for text that is completely formatted.
 struct Output {
     let descriptor: Int32
-    /// Its name in messages.
+    /// The name of the output in messages.
     var name = "to stdout"
 
     static let standard = Output(descriptor: STDOUT_FILENO)
@@ -41,12 +41,12 @@ struct Output {
         guard number == 0 else { throw failure(number) }
     }
 
-    /// A write that failed.
+    /// The error of a write that failed.
     private func failure(_ number: Int32) -> FileFailure {
         FileFailure("write \(name)", number, advice: [EBADF: "open it, for example with >/dev/null"])
     }
 
-    /// Writes the buffer, and ends the process as SIGPIPE would where the reader has closed its end, as `head` does.
+    /// Writes the buffer, and ends the process as SIGPIPE would if the reader has closed its end, as `head` does.
     func deliver(_ buffer: inout ByteBuffer) throws(FileFailure) {
         do {
             try write(&buffer)
@@ -57,15 +57,15 @@ struct Output {
     }
 }
 
-/// Ends the process with the status that SIGPIPE gives.
+/// Ends the process with the exit status that a shell shows for SIGPIPE.
 func endByClosedPipe() -> Never {
     Glibc.exit(128 + SIGPIPE)
 }
 
 extension Output {
-    /// Writes what the body appends.
+    /// Writes the text that the body appends.
     ///
-    /// - Returns: What the body returns.
+    /// - Returns: The body's result.
     func deliver<Result>(_ body: (inout ByteBuffer) throws -> Result) throws -> Result {
         var buffer = ByteBuffer()
         let result = try body(&buffer)
@@ -77,16 +77,16 @@ extension Output {
 // MARK: - Watching
 
 extension Output {
-    /// Prepares the process for lines that follow changes, until a signal ends it.
+    /// Prepares the process to write a line for each change until a signal ends the process.
     ///
-    /// - Throws: A ``FileFailure`` when the descriptor was closed from the beginning.
+    /// - Throws: A ``FileFailure`` if the descriptor was already closed when the process started.
     func beginWatching() throws {
         let flags = fcntl(descriptor, F_GETFL)
         if flags < 0 || flags & FilePlace.pathOnly != 0 { throw failure(EBADF) }
         try Signals.endProcess()
     }
 
-    /// Writes what the body appends; the process ends when that fails.
+    /// Writes the text that the body appends; the process ends when the write fails.
     func deliverOrExit(_ body: (inout ByteBuffer) -> Void) {
         do {
             try deliver(body)
@@ -97,7 +97,7 @@ extension Output {
     }
 }
 
-/// Checks that the monitor and libdispatch can start their threads: libdispatch would wait for ever.
+/// Checks that the monitor and libdispatch can start their threads: without them, libdispatch would wait without end.
 func checkThreads() throws(ReachabilityError) {
     do {
         try FreeResources.checkThreads(FreeResources.dispatchThreads + 1)
@@ -109,15 +109,15 @@ func checkThreads() throws(ReachabilityError) {
 // MARK: - Closed descriptors
 
 extension Output {
-    /// Occupies each of the descriptors 0, 1 and 2 that is closed.
+    /// Opens a placeholder for each of the descriptors 0, 1 and 2 that is closed.
     ///
-    /// Otherwise the next socket would get its number, and the answers would be written into that socket. The
-    /// placeholder is opened with O_PATH: reading and writing it fail with EBADF, as with a closed descriptor.
+    /// Otherwise the next socket would get the number, and the answers would be written to that socket. The placeholder
+    /// is opened with O_PATH: reads and writes fail with EBADF, as with a closed descriptor.
     ///
-    /// Call this before anything else opens a descriptor.
+    /// Call this before any other descriptor is opened.
     static func occupyClosedDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is the one that is closed.
+            // The lowest free number is the closed descriptor.
             _ = open("/", FilePlace.pathOnly)
         }
     }
@@ -135,22 +135,22 @@ func printError(_ message: String) {
     try? Output.error.write(&line)
 }
 
-/// Prints where a recording could not be read.
+/// Prints the damage of a recording, with its position.
 func printDamage(_ damage: Recording.Damage) {
     printError("\(damage); \(damage.isMissing ? "its time is not recorded" : "the file is read up to there")")
 }
 
-/// Why a file or a descriptor cannot be read or written.
+/// The error of a file or a descriptor that cannot be read or written.
 struct FileFailure: Error, CustomStringConvertible {
-    /// What failed, why, and what to do.
+    /// The failed operation, the reason, and the advice.
     let description: String
-    /// The errno; 0 for none.
+    /// The errno; 0 if there is none.
     let number: Int32
 
     /// - Parameters:
-    ///   - operation: What failed, such as `write to stdout`.
+    ///   - operation: The failed operation, such as `write to stdout`.
     ///   - number: The errno.
-    ///   - advice: What to do, by the errno.
+    ///   - advice: The advice for each errno.
     init(_ operation: String, _ number: Int32, advice: [Int32: String] = [:]) {
         let words = [SystemCallError.message(number), advice[number]].compactMap(\.self)
         description = "cannot \(operation): \(words.joined(separator: "; "))"
@@ -158,8 +158,8 @@ struct FileFailure: Error, CustomStringConvertible {
     }
 
     /// - Parameters:
-    ///   - operation: What failed.
-    ///   - reason: Why, and what to do.
+    ///   - operation: The failed operation.
+    ///   - reason: The reason, and the advice.
     init(_ operation: String, _ reason: String) {
         (description, number) = ("cannot \(operation): \(reason)", 0)
     }
@@ -167,16 +167,16 @@ struct FileFailure: Error, CustomStringConvertible {
 
 // MARK: - Formats
 
-/// The formats of a command that has --json and --format.
+/// The formats of a command with --json and --format.
 protocol OutputFormat: RawRepresentable<String>, CaseIterable, ExpressibleByArgument, Equatable {
     static var text: Self { get }
     static var json: Self { get }
 }
 
 extension OutputFormat {
-    /// The format that --format or --json gives; text without both.
+    /// The format of --format or --json; text without both.
     ///
-    /// - Throws: A usage error for two of them.
+    /// - Throws: A usage error if the two options contradict each other.
     static func chosen(_ format: Self?, json: Bool) throws(UsageError) -> Self {
         if json, let format, format != .json {
             throw UsageError("--json and --format \(format.rawValue) exclude each other: give one")
@@ -184,7 +184,7 @@ extension OutputFormat {
         return json ? .json : format ?? .text
     }
 
-    /// The parser reads these lists at each start; its own are made by key paths and reflection.
+    /// The parser reads these lists at each start; its default implementations use key paths and reflection.
     static var allValueStrings: [String] { allCases.map { $0.rawValue } }
     static var allValueDescriptions: [String: String] { [:] }
 }

@@ -3,24 +3,25 @@
 import Glibc
 import SystemSupport
 
-/// A file that is written as a whole or not at all.
+/// A file that is written completely or not at all.
 ///
-/// The text goes to a new file of the same folder, which only its owner can read, and then takes the name. No link of
-/// that name is followed, and a reader sees the old file or the new one. The folder is that of ``FilePlace``, also if
-/// a folder above is renamed meanwhile.
+/// The text is written to a new file in the same folder, which only its owner can read. The new file is then renamed. A
+/// symbolic link of that name is not followed, and a reader sees the old file or the new file. The folder is that of
+/// ``FilePlace``, also if a folder above it is renamed meanwhile.
 enum OutputFile {
-    /// Writes a file, `-` to standard output.
+    /// Writes a file; the path `-` is standard output.
     ///
     /// - Parameters:
     ///   - buffer: The text.
     ///   - path: The file.
-    ///   - beginning: How a file begins that may be replaced, beside an empty one; empty for any.
-    /// - Throws: A ``FileFailure`` when it cannot be written, or would replace a file of another kind.
+    ///   - beginning: The text with which a file must begin to be replaced, unless it is empty; empty replaces any
+    ///     file.
+    /// - Throws: A ``FileFailure`` if the file cannot be written, or a file of another kind has its name.
     static func write(
         _ buffer: inout ByteBuffer, to path: String, replacing beginning: String = ""
     ) throws(FileFailure) {
         guard path != "-" else { return try Output.standard.write(&buffer) }
-        // A file that reaches its largest size fails the write instead, and the new file goes.
+        // Without the signal, a file that would exceed the size limit fails the write, and the new file is removed.
         signal(SIGXFSZ, SIG_IGN)
         let place = try place(of: path, "write")
         guard place.begins(with: beginning) else {
@@ -33,7 +34,8 @@ enum OutputFile {
             if !isInPlace { unlinkat(place.folder, name.fileName, 0) }
         }
         try Output(descriptor: descriptor, name: path).write(&buffer)
-        // After a power cut, the name stands for the old file or the new one. A file system without it is no error.
+        // After a power failure, the name refers to the old file or the new file. A file system without fsync is no
+        // error.
         _ = fsync(descriptor)
         isOpen = false
         // Some file systems report a full disk only here.
@@ -43,9 +45,9 @@ enum OutputFile {
         isInPlace = true
     }
 
-    /// Reads a file that ``write(_:to:)`` writes; `nil` where there is none.
+    /// Reads a file that ``write(_:to:)`` writes; `nil` if there is no file.
     ///
-    /// No link is followed. Where other users can put something in the place of the file, it is this user's.
+    /// No link is followed. If other users can replace the file, the file must belong to this user.
     static func read(_ path: String) throws(FileFailure) -> [UInt8]? {
         let place = try place(of: path, "read")
         let descriptor = openat(
@@ -65,9 +67,9 @@ enum OutputFile {
         return bytes
     }
 
-    /// The place of a file.
+    /// The folder and the name of a file.
     ///
-    /// Refuses what a rename would take the place of: a link, a device or a pipe.
+    /// Throws for a file that a rename would wrongly replace: a link, a device or a pipe.
     private static func place(of path: String, _ verb: String) throws(FileFailure) -> FilePlace {
         let place: FilePlace
         do throws(SystemCallError) {
@@ -85,7 +87,7 @@ enum OutputFile {
         throw FileFailure("\(verb) \(path)", "it is \(kind)\(verb == "write" ? ", or - for stdout" : "")")
     }
 
-    /// Creates a file with a name of its own in the folder of another.
+    /// Creates a file with a unique name in the folder of another file.
     private static func create(
         beside place: FilePlace, _ path: String
     ) throws(FileFailure) -> (descriptor: Int32, name: String) {
@@ -101,7 +103,7 @@ enum OutputFile {
 }
 
 extension FilePlace {
-    /// Whether a file begins with a text; `true` for one that is empty, not there or not readable.
+    /// Whether a file begins with a text; `true` if the file is empty, missing or not readable.
     fileprivate func begins(with text: String) -> Bool {
         let descriptor = openat(folder, name.fileName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return true }

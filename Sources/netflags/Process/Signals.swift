@@ -4,10 +4,10 @@ import Glibc
 import NetlinkReachability
 import Synchronization
 
-/// What SIGINT and SIGTERM do to a command that runs until it is interrupted.
+/// The effect of SIGINT and SIGTERM on a command that runs until it is interrupted.
 ///
-/// A signal that was ignored when the process started stays ignored, as below nohup and for a background job of sh.
-/// Each handler is used once: the second signal ends the process.
+/// A signal that was ignored when the process started stays ignored, as under nohup and for a background job of sh.
+/// Each handler runs once: a second signal ends the process.
 enum Signals {
     /// The write end of the pipe of ``pipe()``.
     ///
@@ -16,8 +16,8 @@ enum Signals {
 
     /// Lets a signal end the process at once, even while its threads wait.
     ///
-    /// The process ends by the signal, so that a shell sees an interrupted command and ends its loop. PID 1 of a
-    /// container has no default action: there the exit status is 128 and the number.
+    /// The signal itself ends the process, so that a shell sees an interrupted command and ends its loop. PID 1 of a
+    /// container has no default action: its exit status is 128 plus the signal number.
     static func endProcess() throws(ReachabilityError) {
         try handle { number in
             // SA_RESETHAND has restored the default action. A sanitizer calls handlers with all signals blocked.
@@ -30,7 +30,7 @@ enum Signals {
         }
     }
 
-    /// Returns a descriptor that is readable once a signal has come.
+    /// Returns a descriptor that becomes readable when a signal arrives.
     static func pipe() throws(ReachabilityError) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {

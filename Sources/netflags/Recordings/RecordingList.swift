@@ -5,21 +5,21 @@ import NetlinkReachability
 import NetlinkRecording
 import SystemSupport
 
-/// The recordings that a command evaluates one after the other; one is in memory at a time.
+/// The recordings that a command evaluates in sequence; one recording at a time is in memory.
 struct RecordingList {
     let instants: [RecordedInstant]
-    /// Whether there can be several: text names them, and is written where there is something to say.
+    /// Whether there can be several recordings: text output then names each recording that has output.
     let isNamed: Bool
 
-    /// How many of them are standard input.
+    /// How many of the recordings are standard input.
     var readingStandardInput: Int { instants.count { $0.operand == "-" } }
 
-    /// The recordings in a directory that has one of each host: its entries, except hidden ones.
+    /// The recordings in a directory with one recording for each host: its entries, except hidden ones.
     static func hosts(in directory: String) throws -> [String] {
         var names: [String] = []
         let isRead = forEachEntry(of: directory) { folder, name in
             var status = stat()
-            // A pipe would wait for a writer. What cannot be looked at is reported when it is read.
+            // Opening a pipe would wait for a writer. An entry without a readable status is reported when it is read.
             let type = fstatat(folder, name, &status, 0) == 0 ? status.st_mode & S_IFMT : S_IFREG
             let name = String(fileName: name)
             guard !name.hasPrefix(".") else { return true }
@@ -49,18 +49,18 @@ struct RecordingList {
         return names.sorted().map { folder + $0 }
     }
 
-    /// Calls the body with each recording, and prints what it writes.
+    /// Calls the body with each recording, and prints the text that the body writes.
     ///
-    /// A recording that cannot be evaluated has a row with the error, and the next one follows. A text about a single
-    /// recording has none: the error is thrown.
+    /// A recording that cannot be evaluated gets a row with the error, and the next recording follows. Text output for
+    /// a single recording has no such row: the error is thrown.
     ///
     /// - Parameters:
     ///   - isJSON: Whether rows are JSON objects.
-    ///   - finding: What the status 1 says about recordings, in words.
-    ///   - errorRow: The members of a row with an error, behind that which names the recording.
+    ///   - finding: The meaning of status 1 for recordings, in words.
+    ///   - errorRow: The members of a row with an error, after the member that names the recording.
     ///   - body: Evaluates a recording, and returns its status.
     /// - Returns: The worst status.
-    /// - Throws: What the body throws that is not about the recording or a change; why the output cannot be written.
+    /// - Throws: Errors of the body that concern neither the recording nor a change, and errors of the output.
     func forEach(
         isJSON: Bool,
         finding: String,

@@ -6,12 +6,12 @@ import SystemSupport
 
 /// The lines of `netflags sockets`, as a table or as JSON.
 ///
-/// The columns of the table are as wide as their content in what is flushed together. The subflows of an MPTCP
-/// connection are rows below its own, and an array in its object.
+/// The columns of the table are as wide as the content that is flushed together. The subflows of an MPTCP connection
+/// are rows below the connection, and an array in its object.
 struct SocketLines {
     private let isJSON: Bool
     private let lineWidth: Int?
-    /// Whether a line is due where there is no socket: a terminal would show nothing.
+    /// Whether a line says that there is no socket, as a terminal would otherwise show nothing.
     private var isAbsenceShown: Bool
     private var table: TextTable
 
@@ -88,10 +88,10 @@ struct SocketLines {
 }
 
 extension ListedSocket {
-    /// Whether it is an MPTCP socket, and its subflows are TCP sockets.
+    /// Whether the socket is an MPTCP socket, whose subflows are TCP sockets.
     fileprivate var isMultipath: Bool { !subflows.isEmpty }
 
-    /// What is said of tries without an answer; empty if there is none.
+    /// The text about transmissions without an answer; empty if there are none.
     fileprivate var unanswered: String {
         let tries = socket.triesWithoutAnswer
         guard tries > 0 else { return "" }
@@ -110,7 +110,7 @@ extension ListedSocket {
 }
 
 extension ByteBuffer {
-    /// Writes the members that a connection and a subflow have.
+    /// Writes the members that both a connection and a subflow have.
     fileprivate mutating func members(_ listed: ListedSocket, _ result: SocketResult, isTimed: Bool) {
         let status = try? result.get()
         member("protocol", listed.protocolName)
@@ -119,7 +119,7 @@ extension ByteBuffer {
         member("remote", listed.remote)
         member("remotePort", listed.flow.remotePort)
         member("state", status?.state.rawValue)
-        // A line of --watch describes the socket as it was first listed.
+        // A line of --watch describes the socket as it was first listed, so the ages would be outdated.
         if !isTimed {
             member("answerAge", listed.socket.lastAnswer.map(Duration.milliseconds))
             member("tries", listed.socket.progress.map { _ in listed.socket.triesWithoutAnswer })
@@ -147,7 +147,7 @@ extension SocketResult {
     }
 }
 
-/// Which sockets `--state` selects.
+/// The sockets that `--state` selects.
 enum SocketFilter: String, CaseIterable {
     case viable, waiting, lost, local, better
 

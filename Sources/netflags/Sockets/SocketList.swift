@@ -6,10 +6,11 @@ import NetlinkReachability
 import RoutingModel
 import SystemSupport
 
-/// A connected socket of this host, and its process where that is known.
+/// A connected socket of this host, and its process if that is known.
 struct ListedSocket {
     let socket: ConnectedSocket
-    /// The name of the interface that it is bound to; `nil` for none, and for one that is gone.
+    /// The name of the interface that the socket is bound to; `nil` if it is not bound, or the interface no longer
+    /// exists.
     let interface: String?
     let process: RunningProcess?
     /// The TCP connections of an MPTCP connection; empty for other sockets.
@@ -24,7 +25,7 @@ struct ListedSocket {
     var local: IPAddress { zoned(flow.local) }
     var remote: IPAddress { zoned(flow.remote) }
 
-    /// The address; a link-local one belongs to the interface that the socket is bound to.
+    /// The address; a link-local address is scoped to the interface that the socket is bound to.
     private func zoned(_ address: IPAddress) -> IPAddress {
         guard let interface, address.isLinkLocal else { return address }
         var address = address
@@ -54,21 +55,21 @@ struct ListedSocket {
     }
 }
 
-/// Lists the connected sockets of this network namespace, without those that no program has.
+/// Lists the connected sockets of this network namespace, without sockets that no program has open.
 ///
-/// The TCP sockets of an MPTCP connection are its subflows, and not listed beside it. A kernel that does not list MPTCP
-/// sockets does not say which TCP sockets are subflows.
+/// The TCP sockets of an MPTCP connection are listed as its subflows only. A kernel that does not list MPTCP sockets
+/// does not tell which TCP sockets are subflows.
 struct SocketList {
     let source: NetworkSource
-    /// The process whose sockets are listed; `nil` for all.
+    /// The process whose sockets are listed; `nil` for all processes.
     var pid: Int32?
-    /// Whether to find the processes.
+    /// Whether the process of each socket is determined.
     var namesProcesses = true
 
-    /// Lists the sockets, some at a time.
+    /// Lists the sockets in batches.
     ///
     /// - Parameter body: Receives up to 256 sockets.
-    /// - Throws: What the body throws; ``ReachabilityError`` if the sockets cannot be listed, as on a kernel without
+    /// - Throws: Errors of the body; ``ReachabilityError`` if the sockets cannot be listed, as on a kernel without
     ///   inet_diag.
     func read(_ body: ([ListedSocket]) throws -> Void) throws {
         let processes = namesProcesses ? try RunningProcess.byInode(pid: pid) : [:]
@@ -93,8 +94,8 @@ struct SocketList {
                 try ConnectedSocket.list(family, ipProtocol: ipProtocol) { socket in
                     let process = processes[socket.inode]
                     if socket.inode == 0, ipProtocol == ConnectedSocket.mptcp { multipath.close(socket) }
-                    // A socket that is being closed can have no second end. One without an inode is in no program:
-                    // it was closed, or is not accepted yet.
+                    // A socket that is being closed can have no remote address. No program has a socket without an
+                    // inode open: the socket was closed, or is not accepted yet.
                     guard failure == nil, pid == nil || process != nil, !socket.flow.remote.isUnspecified,
                         socket.inode != 0
                     else { return }
@@ -104,7 +105,7 @@ struct SocketList {
                 }
             }
         }
-        // Their subflows can be of both families.
+        // The subflows of a connection can be of both families.
         multipath.connections.forEach(add)
         if failure == nil { takeBatch() }
         if let failure { throw failure }
@@ -112,7 +113,7 @@ struct SocketList {
         if let pid, !isAnyListed { try RunningProcess.checkNamespace(of: pid) }
     }
 
-    /// The other ends of the connected sockets, each once, without those of the loopback interface.
+    /// The remote addresses of the connected sockets, each once, without those of the loopback interface.
     func remotes() throws -> [IPAddress] {
         var found: Set<IPAddress> = []
         try read { sockets in
@@ -123,16 +124,16 @@ struct SocketList {
     }
 }
 
-/// MPTCP connections, and the TCP sockets that are their subflows: those with the inode of the MPTCP socket.
+/// MPTCP connections, and the TCP sockets that are their subflows, which have the inode of the MPTCP socket.
 private struct MultipathSockets {
     private var sockets: [ListedSocket] = []
     private var indices: [UInt32: Int] = [:]
-    /// The tokens of connections that no program has.
+    /// The tokens of connections that no program has open.
     private var closed: Set<UInt32> = []
 
-    /// The connections that have subflows, which are ordered by their ends.
+    /// The connections that have subflows, which are sorted by their local addresses and ports.
     ///
-    /// One that closes while it is listed has none, and one whose last subflow has ended.
+    /// A connection that closes during the listing, or whose last subflow has ended, has no subflow.
     var connections: [ListedSocket] {
         sockets.filter { !$0.subflows.isEmpty }.map { listed in
             var listed = listed
@@ -141,14 +142,14 @@ private struct MultipathSockets {
         }
     }
 
-    /// Notes an MPTCP socket that no program has: its subflows still have an inode.
+    /// Stores the token of an MPTCP socket that no program has open: its subflows still have an inode.
     mutating func close(_ socket: ConnectedSocket) {
         if socket.token != 0 { closed.insert(socket.token) }
     }
 
-    /// Keeps an MPTCP socket, or a subflow of one that is known.
+    /// Keeps an MPTCP socket, or a subflow of a known MPTCP socket.
     ///
-    /// - Returns: Whether the socket is one of them, or a subflow of one that no program has.
+    /// - Returns: Whether the socket is an MPTCP socket or a subflow, including a subflow of a closed connection.
     mutating func take(_ listed: ListedSocket) -> Bool {
         if closed.contains(listed.socket.token) { return true }
         if listed.flow.ipProtocol == ConnectedSocket.mptcp {
@@ -166,11 +167,11 @@ private struct MultipathSockets {
 
 // The processes that have sockets open.
 extension RunningProcess {
-    /// The processes by the inodes of their sockets: of several, the one with the lowest number.
+    /// The processes by the inodes of their sockets; a shared socket belongs to the process with the lowest number.
     ///
     /// Without privilege `/proc` shows the descriptors of the caller's processes only.
     ///
-    /// - Parameter only: The only process to read; `nil` for all.
+    /// - Parameter only: The only process to read; `nil` for all processes.
     /// - Returns: The processes.
     /// - Throws: ``ReachabilityError`` if the only process cannot be read.
     static func byInode(pid only: Int32?) throws(ReachabilityError) -> [UInt32: RunningProcess] {
@@ -193,7 +194,7 @@ extension RunningProcess {
     private static func byInode(ofAll pids: [Int32]) -> [UInt32: RunningProcess] {
         let processes = Locked<[UInt32: RunningProcess]>([:])
         forEachConcurrently(pids) { pid in
-            // Some end meanwhile, or belong to other users.
+            // Some processes end meanwhile, or belong to other users.
             guard let inodes = socketInodes(of: pid), !inodes.isEmpty,
                 let process = RunningProcess(reading: pid)
             else { return }
@@ -207,7 +208,9 @@ extension RunningProcess {
     }
 
     /// Calls the body with each element, on this thread and on as many others as there are processors and the system
-    /// starts: libdispatch ends the process, or waits for ever, where it gets none.
+    /// starts.
+    ///
+    /// Without threads, libdispatch would end the process or wait without end.
     private static func forEachConcurrently(_ pids: [Int32], _ body: @escaping @Sendable (Int32) -> Void) {
         let next = Locked(0)
         let work: @Sendable () -> Void = {
@@ -227,10 +230,10 @@ extension RunningProcess {
         for _ in helpers { finished.wait() }
     }
 
-    /// Refuses a process of another network namespace, whose sockets are not listed here.
+    /// Throws for a process of another network namespace, whose sockets are not listed here.
     ///
-    /// - Parameter pid: The process; one whose namespace cannot be read is taken.
-    /// - Throws: ``ReachabilityError`` if it is in another one.
+    /// - Parameter pid: The process; a process whose namespace cannot be read is accepted.
+    /// - Throws: ``ReachabilityError`` if the process is in another namespace.
     static func checkNamespace(of pid: Int32) throws(ReachabilityError) {
         guard let own = NetworkNamespace.current, let other = NetworkNamespace.of(process: pid), own != other
         else { return }

@@ -5,18 +5,18 @@ import NetlinkReachability
 import RoutingModel
 import SystemSupport
 
-/// What becomes of a socket, or why that is not known.
+/// The status of a socket, or the error that prevented it.
 typealias SocketResult = Result<ConnectionStatus, ReachabilityError>
 
-/// Evaluates sockets; those that the rules of this host do not tell apart share an evaluation.
+/// Evaluates sockets; sockets that the rules of this host do not distinguish share one evaluation.
 ///
-/// A server has thousands of sockets to the same few addresses. Where no rule looks at ports, one answer is that of all
-/// of them.
+/// A server has thousands of sockets to the same few addresses. If no rule compares ports, one result is valid for all
+/// of these sockets.
 struct SocketStatuses {
-    /// The most groups that are remembered: the number of sockets takes no memory.
+    /// The greatest number of remembered groups, so that memory does not grow with the number of sockets.
     private static let limit = 4_096
 
-    /// What sockets that have the same status have in common.
+    /// The properties that sockets with the same status have in common.
     private struct Group: Hashable {
         let flow: ConnectedSocket.Flow
         let subflows: [ConnectedSocket.Flow]
@@ -33,7 +33,7 @@ struct SocketStatuses {
         do throws(ReachabilityError) {
             rules += try socket.rules(family: .v6)
         } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
-            // A kernel without IPv6 has no such rules.
+            // A kernel without IPv6 has no IPv6 rules.
         }
         let rulesComparePorts = rules.contains { rule in
             rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
@@ -41,14 +41,14 @@ struct SocketStatuses {
         dependsOnPorts = rulesComparePorts || Self.hashesPorts
     }
 
-    /// Whether the kernel chooses among several nexthops by more than the addresses.
+    /// Whether the kernel chooses a nexthop of a multipath route by more than the addresses.
     private static var hashesPorts: Bool {
         ["ipv4", "ipv6"].contains { family in
             KernelSetting.isSet("net/\(family)/fib_multipath_hash_policy") == true
         }
     }
 
-    /// The status of each socket, or the reason that it has none.
+    /// The status of each socket, or the error that prevented it.
     mutating func results(of sockets: [ListedSocket]) -> [SocketResult] {
         let groups = sockets.map(group)
         if known.count > Self.limit { known.removeAll(keepingCapacity: true) }
@@ -73,7 +73,7 @@ struct SocketStatuses {
         Group(flow: essence(listed), subflows: listed.subflows.map(essence))
     }
 
-    /// The flow of a socket without what makes no difference to its status.
+    /// The flow of a socket without the members that do not affect its status.
     private func essence(_ listed: ListedSocket) -> ConnectedSocket.Flow {
         var flow = listed.flow
         if !dependsOnPorts { (flow.localPort, flow.remotePort) = (0, 0) }

@@ -6,10 +6,10 @@ import NetlinkReachability
 import RoutingModel
 import SystemSupport
 
-/// A run of `netflags sockets --watch`: writes a line for each socket, for each new one, and at each change.
+/// A run of `netflags sockets --watch`: writes a line for each socket, each new socket and each change.
 ///
-/// The kernel notifies of no new socket, so the sockets are listed again every second. Each is observed as long
-/// as it is open.
+/// The kernel sends no notification about a new socket, so the sockets are listed again every second. Each socket is
+/// observed as long as it is open.
 struct SocketsWatch {
     /// The pause before the sockets are listed again.
     private static let pause = Duration.seconds(1)
@@ -19,10 +19,10 @@ struct SocketsWatch {
     let lines: Locked<SocketLines>
     private let queue = DispatchQueue(label: "netflags.sockets")
 
-    /// Watches until a signal comes or the reader of the output is gone, which end the process.
+    /// Watches until a signal arrives or the reader closes the output; either ends the process.
     ///
-    /// - Throws: A failure when standard output is closed from the beginning; an error when the sockets cannot be
-    ///   listed.
+    /// - Throws: A ``FileFailure`` if standard output was closed when the process started; an error if the sockets
+    ///   cannot be listed.
     func run() throws -> Never {
         try Output.standard.beginWatching()
         try checkThreads()
@@ -39,15 +39,15 @@ struct SocketsWatch {
         }
     }
 
-    /// A socket that is followed, by its flow, which a UDP socket can change, and those of its subflows, which come and
-    /// go.
+    /// An observed socket: its flow and the flows of its subflows, and the observation.
     ///
-    /// There is no observation of one that cannot be described, which has had its line.
+    /// A UDP socket can change its flow, and subflows are added and removed. A socket that cannot be evaluated has no
+    /// observation: its line has been written.
     private typealias Followed = (
         flows: [ConnectedSocket.Flow], observation: NetworkObservation<ConnectionStatus>?
     )
 
-    /// Lists the sockets, and begins to follow those that are new or have changed.
+    /// Lists the sockets, and begins to observe new and changed sockets.
     ///
     /// - Returns: The sockets that are open, by their cookies.
     private func update(_ old: [UInt64: Followed]) throws -> [UInt64: Followed] {

@@ -7,20 +7,20 @@ import SystemSupport
 
 /// A recording at an instant.
 struct RecordedInstant: Hashable {
-    /// The recording as given, `-` for standard input.
+    /// The recording as given; `-` is standard input.
     let operand: String
-    /// The instant; `nil` for the end.
+    /// The instant; `nil` for the end of the recording.
     var time: RecordedTime?
 
-    /// The network of that instant; prints where the recording could not be read, and that it ends before.
+    /// The network at that instant; prints the damage of the recording, and whether it ends before the instant.
     ///
-    /// A time of day is the first one in the recording.
+    /// A time of day is the first such time in the recording.
     ///
     /// - Parameters:
-    ///   - origins: The time since when to note who asked for changes; `nil` to note nothing.
+    ///   - origins: The time from which the requesters of changes are recorded; `nil` records none.
     ///   - report: Prints damage.
     /// - Returns: The network.
-    /// - Throws: An error if the recording cannot be opened, or has no whole dump before its damage.
+    /// - Throws: An error if the recording cannot be opened, or has no complete dump before its damage.
     func routing(
         notingOriginsSince origins: Recording.Time? = nil,
         _ report: (Recording.Damage) -> Void = printDamage
@@ -40,21 +40,21 @@ struct RecordedInstant: Hashable {
         return routing
     }
 
-    /// The network of that instant, as ``routing()``.
+    /// The network at that instant, as ``routing()`` reads it.
     func source() throws(ReachabilityError) -> NetworkSource {
         NetworkSource(routing: try routing(), resolver: SystemResolver.shared)
     }
 }
 
 extension Recording {
-    /// Whether an operand can be read twice: it is a file or a directory, and no pipe.
+    /// Whether an operand can be read twice, as a file and a directory can and a pipe cannot.
     static func isStored(_ operand: String) -> Bool {
         var status = stat()
         return operand != "-" && stat(operand.fileName, &status) == 0
             && [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
-    /// Throws for a word that has another meaning, where there is no file of that name.
+    /// Throws for a word that has another meaning, unless a file has that name.
     static func checkOperand(_ operand: String) throws(UsageError) {
         let isLive = operand == "live"
         guard isLive || TargetQuery.isRecordedTarget(operand), access(operand.fileName, F_OK) != 0 else {
@@ -68,8 +68,9 @@ extension Recording {
         )
     }
 
-    /// The recording that an option or argument names: a file, a directory, or `-` for standard input, which messages
-    /// call "stdin".
+    /// The recording that an option or argument names: a file, a directory, or `-` for standard input.
+    ///
+    /// Messages call standard input "stdin".
     init(operand: String) {
         self = operand == "-" ? .standardInput : Recording(fileName: operand)
     }

@@ -25,27 +25,27 @@ struct TargetLines {
     private static let capacity = 65_536
     /// U+FEFF in UTF-8, with which some editors begin a file.
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    /// The number of the line that was read last, from 1, if none before it was too long.
+    /// The number of the last line that was read, from 1, if no line before it was too long.
     private(set) var number = 0
     private let descriptor: Int32
     private let name: String
-    /// The bytes that are read and not yet returned.
+    /// The bytes that have been read and not returned.
     private var pending: ArraySlice<UInt8> = []
     private var isInsideLongLine = false
     private var isAtEnd = false
 
     /// - Parameters:
     ///   - descriptor: The descriptor.
-    ///   - name: Its name in messages.
+    ///   - name: The name of the descriptor in messages.
     init(descriptor: Int32, name: String = "stdin") {
         (self.descriptor, self.name) = (descriptor, name)
     }
 
     /// Reads the next line.
     ///
-    /// - Parameter beforeReading: Called before a read, which can block.
+    /// - Parameter beforeReading: Called before each read, as a read can block.
     /// - Returns: The line; `nil` at the end.
-    /// - Throws: What `beforeReading` throws, and a ``FileFailure`` when the descriptor cannot be read.
+    /// - Throws: Errors of `beforeReading`, and a ``FileFailure`` if the descriptor cannot be read.
     mutating func next(beforeReading: () throws -> Void) throws -> Line? {
         while true {
             if let line = takeLine() {
@@ -61,11 +61,12 @@ struct TargetLines {
         }
     }
 
-    /// Removes one line from the pending bytes, a part of a line too long, or the last line; `nil` when they hold none.
+    /// Removes a line, a part of a line that is too long, or the last line from the pending bytes; `nil` if there is
+    /// none.
     private mutating func takeLine() -> ArraySlice<UInt8>? {
         let newline = pending.firstIndex(of: UInt8(ascii: "\n"))
         if newline == nil {
-            // A mark does not count.
+            // The mark does not count towards the length.
             let limit = Self.limit + Self.mark.count
             guard !pending.isEmpty, isInsideLongLine || isAtEnd || pending.count > limit else { return nil }
         }
@@ -87,7 +88,7 @@ struct TargetLines {
             throw FileFailure("read \(name)", errno, advice: [EBADF: "open it, for example with </dev/null"])
         }
         isAtEnd = count == 0
-        // takeLine() bounds what is left of the bytes before.
+        // takeLine() limits the number of bytes that were pending before.
         pending += bytes[..<count]
     }
 
@@ -109,13 +110,13 @@ struct TargetLines {
     }
 }
 
-/// A file with a statement a line, or standard input.
+/// A file with one statement on each line, or standard input.
 struct LineFile {
-    /// The name in messages.
+    /// The name of the file in messages.
     let name: String
     private let path: String
 
-    /// A file, or standard input for `-`; nothing is opened yet.
+    /// A file, or standard input for `-`; the file is not opened yet.
     init(_ path: String) {
         self.path = path
         name = path == "-" ? "stdin" : path
@@ -124,12 +125,12 @@ struct LineFile {
     /// Calls the body with each line that is neither blank nor a comment, and its number, from 1.
     ///
     /// - Parameters:
-    ///   - isRaw: Whether it is called with blank lines and comments, too, and lines keep their white space.
-    ///   - statement: What a line has.
-    ///   - example: A line.
-    ///   - body: Takes a line.
-    /// - Throws: A usage error of the body, with the name of the file and the number of the line before it; a
-    ///   ``FileFailure`` for a file that cannot be read, or is no text, as a recording.
+    ///   - isRaw: Whether the body is called with blank lines and comments, too, and lines keep their white space.
+    ///   - statement: The noun for the statement on a line, for messages.
+    ///   - example: An example of a line, for messages.
+    ///   - body: Receives a line.
+    /// - Throws: A usage error of the body, prefixed with the name of the file and the number of the line; a
+    ///   ``FileFailure`` for a file that cannot be read, or is not text, such as a recording.
     func forEachLine(
         isRaw: Bool = false, of statement: String, such example: String,
         _ body: (_ number: Int, _ text: String) throws -> Void

@@ -15,17 +15,17 @@ struct TargetQuery: Hashable {
         case prometheus
     }
 
-    /// The targets as given; `-` stands for those on standard input.
+    /// The targets as given; `-` stands for the targets on standard input.
     var targets: [String]
     var options = ReachabilityOptions()
     var format = Format.text
     var explains = false
-    /// Whether only the exit status is of interest.
+    /// Whether only the exit status is needed.
     var isQuiet = false
-    /// The recording to evaluate; `nil` for the kernel.
+    /// The recording to evaluate; `nil` for the live kernel.
     var recording: RecordedInstant?
 
-    /// Parses all targets, before any is evaluated, and prints the notes on them.
+    /// Parses all targets before the first is evaluated, and prints the notes about them.
     func operands() throws(UsageError) -> [Operand] {
         guard targets.count(where: { $0 == "-" }) <= 1 else {
             throw UsageError("stdin can be read only once: give - once")
@@ -46,10 +46,12 @@ struct TargetQuery: Hashable {
         }
     }
 
-    /// A note about a name that is that of an interface or of a recording, or that resembles a word of the command
-    /// line; `nil` for others.
+    /// A note about a name that is also the name of an interface or of a recording, or resembles a word of the
+    /// command line.
     ///
-    /// The resolver can take seconds for such a name.
+    /// `nil` for other names.
+    ///
+    /// The resolver can need seconds for such a name.
     static func note(on name: String) -> String? {
         let advice: String? =
             if name.hasSuffix(".rtnl"), access(name.fileName, F_OK) == 0 {
@@ -65,7 +67,7 @@ struct TargetQuery: Hashable {
         return advice.map { "asking about a host named \"\(name)\": \($0)" }
     }
 
-    /// Parses targets that are looked up in tables, which hold no names.
+    /// Parses targets that are looked up in routing tables, which contain no names.
     func recordedTargets(needsOne: Bool = false) throws(UsageError) -> [NamedTarget] {
         guard !needsOne || !targets.isEmpty else {
             throw UsageError("no target: give an address, or default for the default path")
@@ -84,7 +86,7 @@ struct TargetQuery: Hashable {
         }
     }
 
-    /// Whether tables have an answer for a text: an address, or the default path.
+    /// Whether routing tables have an answer for a text: the text is an address, or the default path.
     static func isRecordedTarget(_ text: String) -> Bool {
         let target = try? TargetQuery(targets: []).target(text)
         return target.map { !$0.isName } ?? false
@@ -92,26 +94,26 @@ struct TargetQuery: Hashable {
 
     /// Parses a target: a host, or `default`.
     ///
-    /// - Throws: A ``ReachabilityError`` when the text is not a host, or the options contradict it.
+    /// - Throws: A ``ReachabilityError`` if the text is not a host, or the options contradict it.
     func target(_ text: String) throws(ReachabilityError) -> ReachabilityTarget {
         try SocketText.target(text, options)
     }
 
-    /// Reads all targets, those on standard input too.
+    /// Reads all targets, including the targets on standard input.
     func readTargets(of operands: [Operand], onFailure: (FileFailure) throws -> Void) throws -> [ReadTarget] {
         var all: [ReadTarget] = []
         try forEachTarget(of: operands, onFailure: onFailure) { all.append(($0, $1)) }
         return all
     }
 
-    /// Passes each target to the body, those on standard input line by line.
+    /// Passes each target to the body, and the targets on standard input line by line.
     ///
     /// - Parameters:
     ///   - operands: The parsed arguments.
-    ///   - beforeReading: Called before a read of standard input, which can block.
-    ///   - onFailure: Called when standard input cannot be read; the arguments after it follow.
-    ///   - body: Takes the text of a target, and the target or why it has none.
-    /// - Throws: What `beforeReading`, `onFailure` and `body` throw.
+    ///   - beforeReading: Called before each read of standard input, as a read can block.
+    ///   - onFailure: Called if standard input cannot be read; the arguments after it follow.
+    ///   - body: Receives the text of a target, and the target or the error that prevented it.
+    /// - Throws: Errors of `beforeReading`, `onFailure` and `body`.
     func forEachTarget(
         of operands: [Operand],
         beforeReading: () throws -> Void = {},
@@ -140,25 +142,25 @@ struct TargetQuery: Hashable {
     }
 }
 
-/// A target, and the text it was given as.
+/// A target, and its text as given.
 typealias NamedTarget = (text: String, target: ReachabilityTarget)
 
-/// A target of standard input or of the command line, or why its text is none.
+/// A text on standard input or the command line, and its target or the error that prevented it.
 typealias ReadTarget = (text: String, target: ParsedTarget)
 
-/// A target, or why a text is none.
+/// A target, or the reason why a text is not a target.
 typealias ParsedTarget = Result<ReachabilityTarget, ReachabilityError>
 
 /// A parsed argument of `check`, `watch` and `wait`.
 enum Operand: Hashable {
-    /// A target and the text it was given as.
+    /// A target, and its text as given.
     case target(String, ReachabilityTarget)
     /// The targets on standard input.
     case standardInput
 }
 
 extension ReachabilityTarget {
-    /// Whether the target has to be resolved.
+    /// Whether the target must be resolved.
     var isName: Bool {
         if case .host = kind { true } else { false }
     }

@@ -4,15 +4,15 @@ import NetlinkReachability
 import NetlinkRecording
 import RoutingModel
 
-/// When each target had which flags in a recording, and what changed them.
+/// The flags of each target over the time of a recording, and the causes of each change.
 struct Timeline: Hashable {
-    /// What a bar shows.
+    /// The state that a bar shows.
     enum State: Int, CaseIterable {
         /// Packets can leave.
         case reachable
         /// The network is not recorded.
         case unrecorded
-        /// Packets can leave after a connection is made.
+        /// Packets can leave after a connection is established.
         case needsConnection
         /// The target could not be evaluated.
         case undetermined
@@ -25,21 +25,22 @@ struct Timeline: Hashable {
         var start: Recording.Time
         var end: Recording.Time
         let state: State
-        /// What was found; `nil` where the network is not recorded.
+        /// The result; `nil` if the network is not recorded.
         var answer: Answer?
         let reason: String
-        /// The event that made it so; `nil` for the first interval of a target, and where a lifetime ended.
+        /// The event that began the interval; `nil` for the first interval of a target, and after the end of a
+        /// lifetime.
         var cause: ChangeCause?
-        /// What the cause did, for an interval in which packets cannot leave.
+        /// The effect of the cause, for an interval in which packets cannot leave.
         var effect: String?
-        /// The start of the host; `nil` where it or the network is not recorded.
+        /// The boot of the host; `nil` if the boot or the network is not recorded.
         var boot: Recording.Boot?
-        /// The start of the host where the next interval begins; `nil` where it is not known.
+        /// The boot of the host when the next interval begins; `nil` if it is not known.
         var nextBoot: Recording.Boot?
 
         var duration: Duration { start.duration(to: end) }
         var report: ReachabilityReport? { answer?.report }
-        /// Whether packets can leave; `nil` where that is not known.
+        /// Whether packets can leave; `nil` if that is not known.
         var isReachable: Bool? { answer?.isReachable }
     }
 
@@ -47,26 +48,26 @@ struct Timeline: Hashable {
     struct Lane: Hashable {
         let target: String
         var intervals: [Interval] = []
-        /// The newest answer, which can have lasted no time before a gap in the recording.
+        /// The newest answer, whose interval can be empty if a gap in the recording follows.
         var newest: Interval?
-        /// Whether the last interval has ended, as its recorder has.
+        /// Whether the last interval has ended because the recorder has ended.
         var isOver = false
-        /// The first ``mistake`` in intervals that were taken.
+        /// The first ``mistake`` in the removed intervals.
         var takenMistake: String?
-        /// Whether an interval that was taken has an answer without a mistake.
+        /// Whether a removed interval has an answer without a mistake.
         var hasOtherAnswer = false
 
-        /// The starts of the host that are known, in order.
+        /// The known boots of the host, in order.
         var boots: [Recording.Boot] { intervals.flatMap { [$0.boot, $0.nextBoot].compactMap(\.self) } }
 
-        /// What is wrong with the name of an interface that exists in no interval; `nil` for other answers.
+        /// The message about an interface that exists in no interval; `nil` for other answers.
         var mistake: String? {
             let answers = intervals.compactMap(\.answer)
             guard !hasOtherAnswer, answers.allSatisfy({ $0.mistake != nil }) else { return nil }
             return takenMistake ?? answers.first?.mistake
         }
 
-        /// The share of the recorded time in which packets can leave; `nil` without a recorded time.
+        /// The share of the recorded time in which packets can leave; `nil` if no time is recorded.
         var reachableShare: Double? {
             func time(_ states: Set<State>) -> Double {
                 intervals.filter { states.contains($0.state) }.reduce(0) { $0 + $1.duration / .seconds(1) }
@@ -75,7 +76,7 @@ struct Timeline: Hashable {
             return recorded > 0 ? time([.reachable]) / recorded : nil
         }
 
-        /// The share as a percentage: all of the time is not the same as nearly all of it.
+        /// The share as a percentage; only a share of 1 is shown as 100 percent.
         var shareText: String? {
             guard let share = reachableShare else { return nil }
             let tenths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
@@ -84,8 +85,8 @@ struct Timeline: Hashable {
 
         /// The intervals without a path for packets, each with its first reason.
         ///
-        /// A loss begins where packets could leave before, or where the lane begins; a change of the reason belongs to
-        /// the same loss.
+        /// A loss begins when packets could leave before, or at the beginning of the lane. A change of the reason
+        /// continues the same loss.
         var losses: [Interval] {
             intervals.split { $0.state != .unreachable }.compactMap { run in
                 guard var loss = run.first, let last = run.last else { return nil }
@@ -97,28 +98,28 @@ struct Timeline: Hashable {
 
     /// The bars, in the order of the targets.
     var lanes: [Lane]
-    /// The shown time.
+    /// The start and the end of the shown time.
     private(set) var start = Recording.Time(microsecondsSince1970: 0)
     private(set) var end = Recording.Time(microsecondsSince1970: 0)
-    /// The time of the last entry; `nil` if none has one.
+    /// The time of the last entry; `nil` if no entry has a time.
     private(set) var lastEntry: Recording.Time?
-    /// Whether a recorder writes to the recording.
+    /// Whether a recorder is writing to the recording.
     private(set) var isBeingWritten = false
-    /// What the recorder stated about the recording.
+    /// The statements of the recorder about the recording.
     private(set) var marks: [ChangeCause] = []
-    /// The time of the last mark, where that is the recorder's end.
+    /// The time of the last mark, if the mark is the end of the recorder.
     private var endMark: Recording.Time?
-    /// The start of the host whose network is known.
+    /// The boot of the host whose network is known.
     private var boot: Recording.Boot?
 
-    /// Starts without intervals.
+    /// Begins without intervals.
     init(targets: [String]) {
         lanes = targets.map { Lane(target: $0) }
     }
 
     var duration: Duration { start.duration(to: end) }
 
-    /// Every cause of a change, once, in order of time, and the statements about the recording.
+    /// Each cause of a change, once, and each statement about the recording, in the order of time.
     var events: [ChangeCause] {
         let causes = lanes.flatMap { $0.intervals.compactMap(\.cause) }
         return Set(causes + marks).sorted {
@@ -130,9 +131,9 @@ struct Timeline: Hashable {
 // MARK: - Building
 
 extension Timeline {
-    /// Replays a recording; prints where it could not be read.
+    /// Replays a recording; prints the damage of the recording.
     ///
-    /// After each step `onStep` can take intervals with ``takeEnded(_:)``.
+    /// After each step, `onStep` can remove intervals with ``takeEnded(_:)``.
     init(
         of recording: Recording,
         _ named: [NamedTarget],
@@ -160,7 +161,8 @@ extension Timeline {
     ///
     /// - Parameters:
     ///   - step: The step.
-    ///   - boot: The start of the host that the recording states there. It counts from the first dump after it.
+    ///   - boot: The boot of the host that the recording states at the step. It is used from the first dump after
+    ///     it.
     mutating func take(_ step: Recording.Replay<ReachabilityReport>.Step, of boot: Recording.Boot? = nil) {
         switch step {
         case .change(let change):
@@ -198,9 +200,9 @@ extension Timeline {
         lanes[change.index].add(interval)
     }
 
-    /// Removes the intervals of a lane that do not change any more, and the statements that they were taken with.
+    /// Removes the intervals of a lane that can no longer change, and the statements that belong to them.
     mutating func takeEnded(_ index: Int) -> [Interval] {
-        // An interval without length goes again, and the one before it is the last then.
+        // An interval without length is removed later, and the interval before it is then the last.
         let count = lanes[index].intervals.count - 2
         guard count > 0 else { return [] }
         marks.removeFirst(max(0, marks.count - 1))
@@ -210,10 +212,10 @@ extension Timeline {
     /// Ends the timeline.
     mutating func finish(start: Recording.Time, end: Recording.Time) {
         (self.start, self.end) = (start, end)
-        // A recorder that ends normally is not an event.
+        // The normal end of a recorder is not an event.
         let isOver = endMark.map { $0 >= end } ?? false
         if isOver { marks.removeLast() }
-        // Damage before the first dump is before the timeline.
+        // Damage before the first dump is before the beginning of the timeline.
         marks.removeAll { $0.time < start }
         for index in lanes.indices {
             lanes[index].end(at: end)
@@ -223,7 +225,7 @@ extension Timeline {
 }
 
 extension Timeline.Lane {
-    /// Continues the answer from before a gap, until a change says otherwise.
+    /// Continues the answer from before a gap, until a change replaces it.
     fileprivate mutating func resume(at time: Recording.Time, of boot: Recording.Boot?) {
         guard intervals.last?.state == .unrecorded, var known = newest else { return }
         (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
@@ -241,7 +243,7 @@ extension Timeline.Lane {
         return first
     }
 
-    /// Ends the interval before, and drops it where it has no length.
+    /// Ends the interval before, and removes it if it has no length.
     fileprivate mutating func add(_ interval: Timeline.Interval) {
         end(at: interval.start)
         if let boot = interval.boot, let last = intervals.indices.last { intervals[last].nextBoot = boot }
@@ -269,7 +271,7 @@ extension Timeline.State {
 // MARK: - Causes
 
 extension Timeline {
-    /// The route of a report in words.
+    /// The route of a report, in words.
     private static func path(_ report: ReachabilityReport) -> String? {
         guard let route = report.route else { return nil }
         let interface = report.gateway == nil ? report.interface?.name : nil
@@ -277,7 +279,7 @@ extension Timeline {
             .joined(separator: " ")
     }
 
-    /// What a cause did: the route that could not be used any more, or the new reason.
+    /// The effect of a cause: the route that could not be used any more, or the new reason.
     private static func effect(_ interval: Interval, _ before: Answer?) -> String {
         guard [.link, .address].contains(interval.cause?.symbol), let path = before?.report.flatMap(path)
         else { return interval.reason }

@@ -2,29 +2,29 @@
 
 import NetlinkRecording
 
-/// What a cursor file has of a target, on a line that ends with the target.
+/// The entry of a target in a cursor file, on a line that ends with the target.
 protocol CursorLine: Hashable {
     /// The first line of the file.
     static var head: String { get }
-    /// How many words come before the target.
+    /// The number of words before the target.
     static var wordCount: Int { get }
 
-    /// Reads the words; `nil` where they are not those of a line.
+    /// Parses the words; `nil` if they are not the words of a line.
     init?(words: [String])
     /// The words before the target.
     var words: [String] { get }
 }
 
-/// A file of `timeline --cursor-file`: how far each target is done.
+/// A file of `timeline --cursor-file`: the progress for each target.
 struct CursorFile<Line: CursorLine>: Hashable {
     var lines: [String: Line] = [:]
 
-    /// Starts before the first row.
+    /// Begins before the first row.
     init() {}
 
-    /// Reads a file; one that is missing or empty stands for the begin.
+    /// Reads a file; a missing or empty file stands for the beginning.
     ///
-    /// - Throws: A ``FileFailure`` for a file that cannot be read, or is another one.
+    /// - Throws: A ``FileFailure`` for a file that cannot be read, or is not a cursor file.
     init(file path: String) throws(FileFailure) {
         guard let bytes = try OutputFile.read(path), !bytes.isEmpty else { return }
         let texts = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
@@ -56,24 +56,24 @@ struct CursorFile<Line: CursorLine>: Hashable {
     }
 }
 
-/// Up to where the rows of each target are written.
+/// The position up to which the rows of each target are written.
 typealias TimelineCursor = CursorFile<TimelinePosition>
 
 /// An instant in the lane of a target.
 ///
-/// In a file it has three words: the instant and the start of the host, both in microseconds since 1970, and the
-/// identifier of that start. Without an identifier (`-`) the start is 0. A clock that is set moves the times of a
-/// recording, and not the distance of an instant from the start of its host.
+/// In a file, an instant has three words: the instant and the boot of the host, both in microseconds since 1970, and
+/// the identifier of that boot. Without an identifier (`-`), the boot is 0. When the clock is set, the times of a
+/// recording change, and the distance of an instant from the boot of its host does not.
 struct TimelinePosition: CursorLine {
     static var head: String { "netflags-timeline 1" }
     static var wordCount: Int { 3 }
 
     private let instant: Int64
     private var start: Int64 = 0
-    /// The start of the host; empty where it is not known.
+    /// The identifier of the boot; empty if it is not known.
     private var boot = ""
 
-    /// An instant of a lane, in the start of the host that is known there; `nil` for none.
+    /// An instant of a lane, with the boot of the host that is known at that instant; `nil` if none is known.
     init(_ time: Recording.Time, of boot: Recording.Boot?) {
         instant = time.microsecondsSince1970
         if let boot { (start, self.boot) = (boot.start.microsecondsSince1970, boot.description) }
@@ -88,42 +88,42 @@ struct TimelinePosition: CursorLine {
 
     var words: [String] { ["\(instant)", "\(start)", boot.isEmpty ? "-" : boot] }
 
-    /// Places the instant in a later reading of the lane.
+    /// Converts the instant to the times of a later reading of the lane.
     ///
-    /// - Parameter boots: The starts of the host in that reading, in order.
-    /// - Returns: The instant in microseconds; `nil` where all of the lane is after it.
+    /// - Parameter boots: The boots of the host in that reading, in order.
+    /// - Returns: The instant in microseconds; `nil` if the whole lane is after it.
     func time(among boots: [Recording.Boot]) -> Int64? {
         let boot = boots.first { $0.description == self.boot }
-        // The recording of that start is gone, and the clock of another one can be behind it.
+        // The recording of that boot no longer exists, and the clock of another boot can be behind it.
         if boot == nil, !self.boot.isEmpty, !boots.isEmpty { return nil }
         return instant + (boot.map { $0.start.microsecondsSince1970 - start } ?? 0)
     }
 }
 
-/// Finds the intervals of a lane that have ended since a position, as they end.
+/// Finds the intervals of a lane that have ended since a position, one by one.
 struct TimelineNews {
-    /// By how much a change can be noticed earlier or later where a recording begins with another file.
+    /// The time by which a change can be noticed earlier or later if a recording begins with another file.
     private static let tolerance: Int64 = 1_000_000
 
-    /// The position; `nil` where all is after it.
+    /// The position; `nil` if all intervals are after it.
     private let known: Int64?
-    /// The last intervals that begin before the position: one of them is the last that is not new.
+    /// The last intervals that begin before the position: one of them is the last interval that is not new.
     private var held: [Timeline.Interval] = []
     private var isPast: Bool
-    /// The newest start of the host.
+    /// The newest boot of the host.
     private var boot: Recording.Boot?
-    /// The end of the last interval that is new; `nil` for none.
+    /// The end of the last new interval; `nil` if there is none.
     private(set) var position: TimelinePosition?
 
     /// - Parameters:
-    ///   - position: The end of the last interval that is not new; `nil` for none.
-    ///   - boots: The starts of the host in the whole lane.
+    ///   - position: The end of the last interval that is not new; `nil` if all intervals are new.
+    ///   - boots: The boots of the host in the whole lane.
     init(since position: TimelinePosition?, boots: [Recording.Boot]) {
         known = position.flatMap { $0.time(among: boots) }
         isPast = known == nil
     }
 
-    /// Takes the next interval that has ended; returns those that are new by it.
+    /// Adds the next interval that has ended; returns the intervals that are now known to be new.
     mutating func take(_ interval: Timeline.Interval) -> [Timeline.Interval] {
         guard let known, !isPast, interval.start.microsecondsSince1970 < known else {
             var new = finish()
@@ -134,12 +134,12 @@ struct TimelineNews {
         }
         note(interval)
         held.append(interval)
-        // Intervals leave no time between them: those before these two end before the position, and farther from it.
+        // Intervals are contiguous: the intervals before these two end before the position, and farther from it.
         if held.count > 2 { held.removeFirst() }
         return []
     }
 
-    /// Returns those of the last intervals that are new although they begin before the position.
+    /// Returns the last intervals that are new although they begin before the position.
     mutating func finish() -> [Timeline.Interval] {
         guard let known, !isPast else { return [] }
         isPast = true
@@ -157,16 +157,16 @@ struct TimelineNews {
         return Array(new)
     }
 
-    /// The end of a time that is not recorded is an instant of the start of the host after it.
+    /// The end of an unrecorded interval belongs to the boot of the host after it.
     private mutating func note(_ interval: Timeline.Interval) {
         boot = interval.boot ?? interval.nextBoot ?? boot
     }
 }
 
 extension Timeline.Lane {
-    /// Finds the intervals that have ended since a position, and moves that past them.
+    /// Finds the intervals that have ended since a position, and moves the position past them.
     ///
-    /// The last one is left where it can go on.
+    /// The last interval is left out if it can continue.
     func ended(since position: inout TimelinePosition?) -> [Timeline.Interval] {
         var news = TimelineNews(since: position, boots: boots)
         let found = (isOver ? intervals : intervals.dropLast()).flatMap { news.take($0) } + news.finish()

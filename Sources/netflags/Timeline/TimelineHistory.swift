@@ -4,30 +4,30 @@ import NetlinkRecording
 
 /// The history of a timeline in OpenMetrics, for `promtool tsdb create-blocks-from openmetrics`.
 ///
-/// A series has a sample where a span begins, at each full minute within it, as a query looks back for five, and at its
-/// end where what follows is not known. A span of more than a year has none within it. Prometheus counts in
-/// milliseconds.
+/// A series has a sample at the beginning of a span and at each full minute within it, as a query looks back for five
+/// minutes. If the state after the span is not known, its end has a sample, too. A span of more than a year has no
+/// sample within it. Prometheus counts in milliseconds.
 struct TimelineHistory {
-    /// What a lane has at a time.
+    /// The values of a lane at a time.
     private struct Sample {
         let milliseconds: Int64
-        /// `nil` where that is not known.
+        /// Whether packets can leave; `nil` if that is not known.
         let isReachable: Bool?
         let sums: TimelineTotal.Sums
     }
 
     private static let minute: Int64 = 60_000
-    /// The longest span with a sample a minute: a clock that was not set makes spans of decades.
+    /// The longest span with a sample for each minute: a clock that was not set makes spans of decades.
     private static let longest = 366 * 24 * 60 * minute
-    /// The bytes that are delivered at once.
+    /// The number of bytes that are delivered together.
     private static let portion = 1 << 16
 
     private let lanes: [Timeline.Lane]
     private let host: String?
 
     /// - Parameters:
-    ///   - timeline: The timeline; a target given twice is written once.
-    ///   - host: The value of the label host; `nil` for no label.
+    ///   - timeline: The timeline; a target that is given twice is written once.
+    ///   - host: The value of the label `host`; `nil` for no label.
     init(_ timeline: Timeline, host: String?) {
         var targets: Set<String> = []
         lanes = timeline.lanes.filter { targets.insert($0.target).inserted }
@@ -56,7 +56,7 @@ struct TimelineHistory {
         _ deliver: (inout ByteBuffer) throws -> Void, _ value: (Sample) -> String?
     ) throws {
         var buffer = ByteBuffer()
-        // OpenMetrics declares a counter without the end of its name.
+        // OpenMetrics declares a counter without the suffix `_total`.
         let family = kind == .counter ? String(name.dropLast("_total".count)) : name
         buffer.append(MetricsText.header(family, help, kind))
         for lane in lanes {

@@ -3,7 +3,7 @@
 import NetlinkReachability
 import NetlinkRecording
 
-/// A timeline as a picture that stands alone (SVG 1.1).
+/// A timeline as an independent picture (SVG 1.1).
 ///
 /// The states differ in height and pattern as well as in colour. The colours follow `prefers-color-scheme`.
 struct TimelinePicture {
@@ -16,19 +16,19 @@ struct TimelinePicture {
         static let line = 20.0
         /// Longer targets are cut.
         static let longestTarget = 40
-        /// Further events are counted, not listed.
+        /// The number of listed events; further events are only counted.
         static let listedEvents = 100
-        /// Levels of markers that are too near to each other; further ones are drawn over each other.
+        /// The number of levels for markers that are too close to each other; further markers overlap.
         static let levels = 4
     }
 
     private let timeline: Timeline
-    /// What the timeline was made of.
+    /// The name of the recording.
     private let source: String
     private let events: [ChangeCause]
     private let left: Double
     private let right = Size.width - Size.margin - Size.shareWidth
-    /// The height of a lane, and of the bar in it.
+    /// The height of a lane, and the height of its bar.
     private let row: Double
     private let bar: Double
 
@@ -60,7 +60,7 @@ struct TimelinePicture {
         return left + min(max(share, 0), 1) * (right - left)
     }
 
-    /// The level of each listed event's marker, so that markers do not cover each other.
+    /// The level of each listed event's marker, chosen so that markers do not overlap.
     private var levels: [Int] {
         var ends = Array(repeating: -Double.infinity, count: Size.levels)
         return listed.map { event in
@@ -75,7 +75,7 @@ struct TimelinePicture {
 
     // MARK: Writing
 
-    /// How every picture begins.
+    /// The text with which each picture begins.
     static let beginning = "<svg "
 
     func write(to buffer: inout ByteBuffer) {
@@ -102,7 +102,7 @@ struct TimelinePicture {
         return "\(start.date) \(start.clock(8)) to \(last) UTC, \(timeline.duration.words)"
     }
 
-    /// The picture in words, for those who do not see it.
+    /// The picture in words, for readers who cannot see it.
     private var description: String {
         var sentences = [span + "."]
         for lane in timeline.lanes {
@@ -144,7 +144,7 @@ struct TimelinePicture {
         let limit = Int((right - left) / 90)
         let ticks = TimeAxis(from: timeline.start, to: timeline.end, atMost: limit).ticks.map { tick in
             let place = x(tick.time)
-            // A label at the edge would be cut or stand in the next column.
+            // A label at the edge would be cut or overlap the next column.
             let anchor = place < left + 20 ? "start" : place > right - 20 ? "end" : "middle"
             return line(place, top - 6, place, bottom + 4, "grid")
                 + text(tick.label, place, top - 11, "class=\"faint\" text-anchor=\"\(anchor)\"")
@@ -156,7 +156,7 @@ struct TimelinePicture {
 
     private func drawn(_ lane: Timeline.Lane, at place: Int) -> String {
         let y = top + Double(place) * row + (row - bar) / 2
-        // What is short is drawn last, so that what is beside it does not cover it.
+        // Short intervals are drawn last, so that their neighbours do not cover them.
         let ordered = lane.intervals.sorted { $0.state.rawValue < $1.state.rawValue }
         let bars = ordered.map { interval in
             let start = x(interval.start)
@@ -180,7 +180,7 @@ struct TimelinePicture {
         return words
     }
 
-    /// The attributes of a bar for a state: lower bars are worse, and each has a pattern of its own.
+    /// The attributes of a bar for a state: a lower bar is worse, and each state has its own pattern.
     private func attributes(
         _ state: Timeline.State, _ x: Double, _ y: Double, _ width: Double, _ height: Double
     ) -> String {
@@ -201,7 +201,7 @@ struct TimelinePicture {
         return text("events", left - 10, middle + 4, "class=\"faint\" text-anchor=\"end\"") + drawn.joined()
     }
 
-    /// The events in words.
+    /// The list of the events, in words.
     private var list: String {
         let room = Int((Size.width - 2 * Size.margin - 120) / Size.character)
         let drawn = listed.enumerated().map { place, event in
@@ -216,7 +216,7 @@ struct TimelinePicture {
         return drawn.joined() + text(more, Size.margin + 32, y, "class=\"faint\"")
     }
 
-    /// A number in the shape of its kind of event.
+    /// A number in a shape that shows the kind of the event.
     private func marker(_ event: ChangeCause, _ label: String, _ x: Double, _ y: Double) -> String {
         let points = event.symbol.outline.map { "\(number(x + $0.0)),\(number(y + $0.1))" }
         return "<g class=\"\(event.symbol == .recording ? "mark" : "cause")\">"
@@ -246,21 +246,23 @@ private enum XML {
     ///
     /// - Parameters:
     ///   - name: The name of the element.
-    ///   - attributes: Its attributes as they are written.
-    ///   - text: The text, which is escaped.
+    ///   - attributes: The attributes of the element, as written.
+    ///   - text: The text, which this function escapes.
     /// - Returns: The element.
     static func element(_ name: String, _ attributes: String, _ text: String) -> String {
         "<\(name)\(attributes.isEmpty ? "" : " ")\(attributes)>\(escaped(text))</\(name)>"
     }
 
-    /// A text of a picture at a place.
+    /// A text of a picture at a position.
     static func text(_ text: String, _ x: Double, _ y: Double, _ attributes: String) -> String {
         let place = "x=\"\(Int(x.rounded()))\" y=\"\(Int(y.rounded()))\""
         return element("text", place + (attributes.isEmpty ? "" : " ") + attributes, text)
     }
 
-    /// The text with the characters escaped that mean something in XML, and without those that it cannot contain or
-    /// that change the direction of what follows.
+    /// The text with the special characters of XML escaped.
+    ///
+    /// Characters that XML cannot contain, and characters that change the direction of the following text, are
+    /// replaced.
     private static func escaped(_ text: String) -> String {
         // The only other characters that XML 1.0 excludes.
         let excluded: Set<Unicode.Scalar> = ["\u{FFFE}", "\u{FFFF}"]
@@ -276,14 +278,14 @@ private enum XML {
     ]
 }
 
-/// A number with at most one digit behind the point.
+/// A number with at most one digit after the decimal point.
 private func number(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
 }
 
 extension ChangeCause.Symbol {
-    /// The corners of a marker around its middle: a shape for each kind.
+    /// The corners of a marker around its centre: each kind has its own shape.
     fileprivate var outline: [(Double, Double)] {
         switch self {
         case .link: [(-10, -8), (10, -8), (10, 8), (-10, 8)]
@@ -372,8 +374,8 @@ struct TimeAxis {
     ///
     /// - Parameters:
     ///   - start: The start of the span.
-    ///   - end: Its end.
-    ///   - limit: How many ticks there is room for.
+    ///   - end: The end of the span.
+    ///   - limit: The greatest number of ticks.
     init(from start: Recording.Time, to end: Recording.Time, atMost limit: Int) {
         let (first, last) = (start.milliseconds, end.milliseconds)
         let step = Self.steps.first { (last - first) / $0 < Int64(max(limit, 1)) } ?? (last - first + 1)
@@ -386,7 +388,7 @@ struct TimeAxis {
 
     private static func label(_ time: Recording.Time, _ step: Int64) -> String {
         if step >= day { return time.date }
-        // Midnight names the day that begins.
+        // A label at midnight is the date of the new day.
         if step >= 60_000 {
             return time.milliseconds % day == 0 ? String(time.date.dropFirst(5)) : time.clock(5)
         }

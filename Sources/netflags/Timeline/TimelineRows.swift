@@ -5,30 +5,31 @@ import NetlinkReachability
 import NetlinkRecording
 import SystemSupport
 
-/// The rows of `timeline --json`, which are written as the intervals of a timeline end: target by target.
+/// The rows of `timeline --json`, which are written target by target, as the intervals of a timeline end.
 ///
-/// Those of the first target go out in portions, and the cursor with them. The rows of the others wait for its end.
+/// The rows of the first target are written in portions, together with the cursor. The rows of the other targets wait
+/// until the first target is complete.
 struct TimelineRows {
     /// The rows of a target.
     private struct Lane {
-        /// What is new of it; `nil` without a cursor.
+        /// The new intervals of the target; `nil` without a cursor.
         var news: TimelineNews?
         let waiting = WaitingText()
-        /// The worst answer that is written; `nil` for none.
+        /// The worst answer that has been written; `nil` if there is none.
         var status: ExitStatus?
     }
 
     private let host: String?
-    /// Whether only intervals are written in which packets cannot leave.
+    /// Whether only intervals in which packets cannot leave are written.
     private let areLosses: Bool
-    /// Where the cursor is kept; `nil` for none.
+    /// The cursor file; `nil` for none.
     private let cursorFile: String?
-    /// The starts of the host in the whole recording; `nil` where the lanes are whole.
+    /// The boots of the host in the whole recording; `nil` if the lanes are complete.
     private let boots: [Recording.Boot]?
-    /// The cursor as its file has it.
+    /// The cursor as stored in its file.
     private var written = TimelineCursor()
     private var cursor = TimelineCursor()
-    /// Whether the cursor's file can be written: otherwise the next run would write the same again.
+    /// Whether the cursor file can be written: otherwise the next run would write the same rows again.
     private var isChecked = false
     private var lanes: [Lane] = []
     private var buffer = ByteBuffer()
@@ -36,11 +37,11 @@ struct TimelineRows {
     /// Reads the cursor.
     ///
     /// - Parameters:
-    ///   - host: The key host of the rows.
-    ///   - areLosses: Whether only intervals are written in which packets cannot leave.
-    ///   - cursorFile: Where the cursor is kept; `nil` for none.
-    ///   - recording: What the timeline is of; `nil` where no interval is taken before all have ended.
-    /// - Throws: A ``FileFailure`` of the cursor's file, or an error of the recording.
+    ///   - host: The value of the key `host` in the rows.
+    ///   - areLosses: Whether only intervals in which packets cannot leave are written.
+    ///   - cursorFile: The cursor file; `nil` for none.
+    ///   - recording: The recording of the timeline; `nil` if no interval is added before all intervals have ended.
+    /// - Throws: A ``FileFailure`` of the cursor file, or an error of the recording.
     init(
         host: String?, areLosses: Bool, cursorFile: String?, of recording: Recording?
     ) throws {
@@ -50,7 +51,7 @@ struct TimelineRows {
         boots = written.lines.isEmpty ? nil : try recording?.boots()
     }
 
-    /// Takes the intervals that have ended.
+    /// Adds the intervals that have ended.
     mutating func take(_ timeline: inout Timeline) throws(FileFailure) {
         for index in timeline.lanes.indices {
             let ended = timeline.takeEnded(index)
@@ -58,15 +59,15 @@ struct TimelineRows {
         }
     }
 
-    /// Writes the rest of a timeline that is over, and moves the cursor.
+    /// Writes the remaining rows of a timeline that has ended, and moves the cursor.
     ///
-    /// With a cursor, the last interval of a target is left where it can go on.
+    /// With a cursor, the last interval of a target is not written if it can continue.
     ///
     /// - Parameters:
     ///   - timeline: The timeline.
-    ///   - isMistyped: Whether no answer about a target counts.
-    /// - Returns: The worst state of the intervals that are written.
-    /// - Throws: Why the rows or the cursor cannot be written.
+    ///   - isMistyped: Whether no answer about a target counts, because its name is mistyped.
+    /// - Returns: The worst state of the written intervals.
+    /// - Throws: An error if the rows or the cursor cannot be written.
     mutating func finish(
         _ timeline: Timeline, isMistyped: (Timeline.Lane) -> Bool
     ) throws(FileFailure) -> ExitStatus {
@@ -94,7 +95,7 @@ struct TimelineRows {
         let lane = all[index]
         if lanes.isEmpty { lanes = all.map { _ in Lane() } }
         guard cursorFile != nil else { return try write(intervals, index, of: lane) }
-        // Of a target that is given twice, all is written.
+        // A target that is given twice is written once, completely.
         guard !all[..<index].contains(where: { $0.target == lane.target }) else { return }
         if lanes[index].news == nil {
             lanes[index].news = TimelineNews(since: written.lines[lane.target], boots: boots ?? lane.boots)
@@ -125,7 +126,7 @@ struct TimelineRows {
         }
     }
 
-    /// Moves the cursor past what is written of a target.
+    /// Moves the cursor past the written intervals of a target.
     private mutating func move(past index: Int, of lane: Timeline.Lane) {
         if let position = lanes[index].news?.position { cursor.lines[lane.target] = position }
     }
@@ -143,17 +144,18 @@ struct TimelineRows {
     }
 }
 
-/// Text that is written later: what is more than a portion is in a file without a name, or in memory where there can be
-/// none.
+/// Text that is written later.
+///
+/// Text beyond a portion is in a file without a name, or in memory if such a file cannot be created.
 final class WaitingText {
-    /// The bytes that are written at once.
+    /// The number of bytes that are written together.
     static let portion = 1 << 20
     /// O_TMPFILE of `fcntl.h`, which the Glibc module does not import.
     private static let unnamed: Int32 = 0o20000000 | O_DIRECTORY
 
     private var bytes: [UInt8] = []
     private var descriptor: Int32 = -1
-    /// The bytes in the file.
+    /// The number of bytes in the file.
     private var stored = 0
     private var isFull = false
 
@@ -182,7 +184,7 @@ final class WaitingText {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Passes on the text, portion by portion.
+    /// Passes the text to the body, portion by portion.
     func forEachPortion(_ body: ([UInt8]) throws(FileFailure) -> Void) throws(FileFailure) {
         if stored > 0 { lseek(descriptor, 0, SEEK_SET) }
         while stored > 0 {

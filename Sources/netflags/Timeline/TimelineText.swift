@@ -2,10 +2,10 @@
 
 import NetlinkRecording
 
-/// A timeline for a terminal: one bar a target, fitted to its width.
+/// A timeline for a terminal: one bar for each target, fitted to the width of the terminal.
 struct TimelineText {
     private static let widestTarget = 39
-    /// Narrower bars are not drawn; the rows are longer than the terminal then.
+    /// The least width of a bar; on a narrower terminal, the rows are wider than the terminal.
     private static let narrowestBar = 10
 
     let timeline: Timeline
@@ -13,7 +13,7 @@ struct TimelineText {
     let width: Int
     let isColoured: Bool
 
-    /// Writes the axis, the bars and what their characters mean.
+    /// Writes the axis, the bars and the legend.
     func write(to buffer: inout ByteBuffer) {
         let label = min(
             Self.widestTarget, timeline.lanes.map { $0.target.columns }.max() ?? 0)
@@ -54,7 +54,7 @@ struct TimelineText {
         return String(String.UnicodeScalarView(line))
     }
 
-    /// The place of a time in a bar of so many columns.
+    /// The position of a time in a bar with a number of columns.
     private func place(of time: Recording.Time, _ bar: Int) -> Double {
         timeline.start.duration(to: time) / timeline.duration * Double(bar)
     }
@@ -81,7 +81,7 @@ struct TimelineText {
 
     // MARK: Losses
 
-    /// Writes a line for each loss: when, the targets, the first event that made it so, what that did, how long.
+    /// Writes a line for each loss: the time, the targets, the first cause and its effect, and the duration.
     func writeLosses(to buffer: inout ByteBuffer) {
         let needsDate = timeline.start.date != timeline.end.date
         for loss in losses {
@@ -91,7 +91,7 @@ struct TimelineText {
         }
     }
 
-    /// The losses; those of targets that went and came back together are one.
+    /// The losses; losses of targets that were lost and restored together are one loss.
     private var losses: [(time: Recording.Time, targets: [String], words: String)] {
         var losses: [(time: Recording.Time, targets: [String], words: String)] = []
         for lane in timeline.lanes {
@@ -115,8 +115,8 @@ struct TimelineText {
 }
 
 extension Timeline.State {
-    /// How a state is drawn: in words, as the character of a bar of text with its colour, and as the height of a bar of
-    /// a picture, of one.
+    /// The appearance of a state: its words, the character and colour of a bar of text, and the height of a bar in a
+    /// picture as a fraction of 1.
     var style: (words: String, character: Character, colour: Colour?, height: Double) {
         switch self {
         case .reachable: ("reachable", "█", .green, 1)

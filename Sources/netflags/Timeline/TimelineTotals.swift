@@ -2,7 +2,7 @@
 
 import NetlinkRecording
 
-/// The counters of each target, and of the recording, over all readings of it.
+/// The counters of each target and of the recording, over all readings of the recording.
 typealias TimelineTotals = CursorFile<TimelineTotal>
 
 /// The times and losses of a lane, which later readings continue.
@@ -12,7 +12,7 @@ typealias TimelineTotals = CursorFile<TimelineTotal>
 /// entry is not recorded where the recorder is killed or stalls. In a file these are the words of a
 /// ``TimelinePosition``, then the ``Sums`` of the spans that have ended, and the four counters as they were printed.
 struct TimelineTotal: CursorLine {
-    /// The sums of spans.
+    /// The sums over spans.
     ///
     /// In a file these are the microseconds in which packets could not leave, those that are not recorded, those in
     /// which the answer is known, the number of losses, whether one goes on (0 or 1), and the begin of the last one and
@@ -63,7 +63,7 @@ struct TimelineTotal: CursorLine {
             isLost = isLoss
         }
 
-        /// Raises the counters that are lower.
+        /// Raises the counters that are lower than the given values.
         fileprivate mutating func raise(to counters: [Int64]) {
             unreachable = max(unreachable, counters[0])
             unrecorded = max(unrecorded, counters[1])
@@ -75,13 +75,13 @@ struct TimelineTotal: CursorLine {
     static var head: String { "netflags-timeline-totals 3" }
     static var wordCount: Int { TimelinePosition.wordCount + Sums.wordCount + 4 }
 
-    /// The end of the last span that counts for good; `nil` before the first.
+    /// The end of the last span that has been counted permanently; `nil` before the first span.
     private var position: TimelinePosition?
-    /// Those of the spans up to there.
+    /// The sums of the spans up to the position.
     private var ended = Sums()
-    /// Those that are printed, with the span that goes on.
+    /// The printed sums, including the current span.
     ///
-    /// No counter is below what was printed before.
+    /// No counter is lower than its last printed value.
     private(set) var sums = Sums()
 
     init() {}
@@ -101,7 +101,7 @@ struct TimelineTotal: CursorLine {
         (position?.words ?? ["0", "0", "-"]) + ended.words + sums.counters.map { "\($0)" }
     }
 
-    /// Adds what a lane has after the position.
+    /// Adds the intervals of a lane after the position.
     mutating func add(_ lane: Timeline.Lane) {
         for interval in lane.ended(since: &position) { ended.add(interval) }
         var news = TimelineNews(since: position, boots: lane.boots)
@@ -118,10 +118,10 @@ extension TimelineTotals {
     /// The key for the recording itself: no target has this name.
     private static let recording = "-"
 
-    /// Adds what a timeline has after what is counted.
+    /// Adds the intervals of a timeline after the counted ones.
     mutating func add(_ timeline: Timeline) {
         for lane in timeline.lanes { lines[lane.target, default: TimelineTotal()].add(lane) }
-        // What is not recorded is so for each target.
+        // Unrecorded time is the same for each target.
         if let first = timeline.lanes.first { lines[Self.recording, default: TimelineTotal()].add(first) }
     }
 

@@ -11,16 +11,16 @@ import SystemSupport
 /// line in its environment, /dev/null as its standard input, and the outputs of this process.
 final class CommandRunner: Sendable {
     private let command: String
-    /// The newest line of each target that waits.
+    /// The newest line of each waiting target.
     private let lines = Locked<[Int: TargetLine]>([:])
-    /// The commands that are due, the one that waits longest first.
+    /// The waiting commands, in the order in which they were submitted.
     private let queue = DispatchQueue(label: "netflags.exec")
 
     init(_ command: String) {
         self.command = command
     }
 
-    /// Runs the command for a line, after those of other targets that wait longer.
+    /// Runs the command for a line, after the lines of other targets that were submitted earlier.
     func submit(_ line: TargetLine, of index: Int) {
         guard lines.withLock({ $0.updateValue(line, forKey: index) }) == nil else { return }
         queue.async {
@@ -33,7 +33,7 @@ final class CommandRunner: Sendable {
         queue.sync {}
     }
 
-    /// Runs the command for a line on this thread, and waits for its end.
+    /// Runs the command for a line on this thread, and waits until it ends.
     func run(_ line: TargetLine) {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -59,12 +59,12 @@ final class CommandRunner: Sendable {
         while waitpid(process, &result, 0) < 0, errno == EINTR {}
     }
 
-    /// Copies of texts, and the NULL at the end of a list in C.
+    /// Copies of texts, followed by NULL, as in a C array.
     private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         texts.map { strdup($0.fileName) } + [nil]
     }
 
-    /// Copies of the variables of this process, which can have any bytes, without those that describe a line.
+    /// Copies of the variables of this process, which can contain any bytes, without variables that describe a line.
     private static func inherited() -> [UnsafeMutablePointer<CChar>?] {
         var variables: [UnsafeMutablePointer<CChar>?] = []
         var next = environ

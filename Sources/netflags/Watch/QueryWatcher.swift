@@ -5,11 +5,11 @@ import Glibc
 import NetlinkReachability
 import SystemSupport
 
-/// Observations of any number of queries, and the thread that waits for an end.
+/// Observations of any number of queries, and a thread that waits until the run ends.
 ///
-/// Results come from the monitor on one serial queue, each with the index of its query.
+/// Results are delivered on one serial queue, each with the index of its query.
 final class QueryWatcher<Value: Sendable> {
-    /// The pause before a monitor that could not be started is tried again, in milliseconds.
+    /// The time after which a monitor that could not be started is tried again, in milliseconds.
     private static var retryPause: Int32 { 5_000 }
     /// The time after which a name counts as not resolved yet, in milliseconds.
     private static var resolutionGrace: Int32 { 100 }
@@ -17,19 +17,19 @@ final class QueryWatcher<Value: Sendable> {
     typealias Answer = Result<Value, ReachabilityError>
     private typealias Watched = (index: Int, query: NetworkQuery<Value>)
 
-    /// Takes the results; one that ends the run ends ``wait(for:until:)``.
+    /// Receives the results; a result that ends the run ends ``wait(for:until:)``.
     let handler: @Sendable (Int, Answer?) -> Void
-    /// What is read while ``wait(for:until:)`` waits; `nil` for nothing.
+    /// The events that are read while ``wait(for:until:)`` waits; `nil` for none.
     var events: WatchedEvents?
     private let queue = DispatchQueue(label: "netflags.watch")
     private let finished: EventFD
     private var observations: [NetworkObservation<Value>] = []
     private var failed: [Watched] = []
-    /// Names whose first result is awaited.
+    /// Names whose first result has not been delivered.
     private var unresolved: [(index: Int, observation: NetworkObservation<Value>)] = []
 
-    /// - Parameter handler: Takes a result, and returns whether it ends the run.
-    /// - Throws: An error of a process that has no memory for threads, or no descriptor.
+    /// - Parameter handler: Receives a result, and returns whether the result ends the run.
+    /// - Throws: An error if the process has no memory for threads, or no free descriptor.
     init(_ handler: @escaping @Sendable (Int, Answer?) -> Bool) throws(ReachabilityError) {
         try checkThreads()
         let finished = try Result { () throws(SystemCallError) in try EventFD() }
@@ -40,7 +40,7 @@ final class QueryWatcher<Value: Sendable> {
 
     /// Begins to observe a query.
     ///
-    /// - Throws: ``ReachabilityError`` when that fails.
+    /// - Throws: ``ReachabilityError`` if the query cannot be observed.
     func add(_ query: NetworkQuery<Value>, at index: Int) throws(ReachabilityError) {
         let handler = handler
         let observation = try NetworkSource.kernel.observe(query, on: .queue(queue)) { handler(index, $0) }
@@ -48,9 +48,9 @@ final class QueryWatcher<Value: Sendable> {
         if query.name != nil { unresolved.append((index, observation)) }
     }
 
-    /// Begins to observe a query; if that fails, the handler gets the error, and ``wait(for:until:)`` tries it again.
+    /// Begins to observe a query; on failure the handler receives the error, and ``wait(for:until:)`` tries again.
     ///
-    /// - Throws: An error if the first of all queries is refused.
+    /// - Throws: An error if the first query of all is refused.
     func addOrRetry(_ query: NetworkQuery<Value>, at index: Int) throws(ReachabilityError) {
         do {
             try add(query, at: index)
@@ -61,7 +61,7 @@ final class QueryWatcher<Value: Sendable> {
         }
     }
 
-    /// Ends ``wait(for:until:)`` when it is called.
+    /// A function that ends ``wait(for:until:)``.
     var end: @Sendable () -> Void {
         let finished = finished
         return { finished.signal() }
@@ -69,19 +69,19 @@ final class QueryWatcher<Value: Sendable> {
 
     // MARK: Waiting
 
-    /// Waits until every result so far was passed to the handler.
+    /// Waits until every result so far has been passed to the handler.
     func drain() {
         queue.sync {}
     }
 
-    /// Waits until a descriptor is ready, a result ends the run, or the time limit is reached, and observes again what
-    /// failed.
+    /// Waits until a descriptor is ready, a result ends the run, or the time limit is reached, and retries queries that
+    /// could not be observed.
     ///
     /// - Parameters:
-    ///   - descriptors: What to wait for, with the events of poll(2).
-    ///   - deadline: When to stop waiting; `nil` for never.
+    ///   - descriptors: The descriptors to wait for, with the events of poll(2).
+    ///   - deadline: When to stop waiting; `nil` for no limit.
     /// - Returns: The index of the first ready descriptor; `descriptors.count` at the end of the run; `nil` when the
-    ///   time is over.
+    ///   deadline has passed.
     func wait(for descriptors: [(Int32, Int32)], until deadline: ContinuousClock.Instant? = nil) -> Int? {
         let clock = ContinuousClock()
         let grace = clock.now + .milliseconds(Self.resolutionGrace)
@@ -115,7 +115,7 @@ final class QueryWatcher<Value: Sendable> {
 }
 
 extension ReachabilityError {
-    /// Whether the kernel or a sandbox refuses what a handle needs, such as netlink sockets, for as long as the process
+    /// Whether the kernel or a sandbox denies what a monitor needs, such as netlink sockets, as long as the process
     /// runs.
     fileprivate var isRefusal: Bool {
         code == .systemFailure

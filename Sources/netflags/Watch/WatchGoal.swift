@@ -14,11 +14,11 @@ enum WatchGoal: String, CaseIterable {
 
 /// Counts how many targets meet the conditions of ``WatchGoal``.
 struct WatchProgress {
-    /// What counts as a change.
+    /// The differences that count as a change.
     let changes: ReachabilityReport.Change
-    /// The last result of a target; `nil` before the first and while a name is not resolved.
+    /// The last result of each target; `nil` before the first result and while a name is not resolved.
     private(set) var results: [Answer?] = []
-    /// How many targets are reachable, how many are not, and of how many that is not known.
+    /// The number of targets that are reachable, that are not reachable, and whose state is not known.
     private var counts: [Bool?: Int] = [:]
     private var changed: Set<Int> = []
 
@@ -33,11 +33,11 @@ struct WatchProgress {
         return results.count - 1
     }
 
-    /// How a result compares with the one before.
+    /// The relation of a result to the result before it.
     enum News {
         case first
         case change
-        /// What the last line says already.
+        /// A result that the last line shows already.
         case repetition
     }
 

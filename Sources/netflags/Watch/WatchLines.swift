@@ -4,19 +4,19 @@ import NetlinkReachability
 import NetlinkRecording
 import SystemSupport
 
-/// The lines of `netflags watch`, written at once and one after the other, from whichever thread they come.
+/// The lines of `netflags watch`, written immediately and one at a time, from any thread.
 final class WatchLines: Sendable {
     private struct State {
         var format: any LineFormat & Sendable
         var targets: [String] = []
-        /// Whether anything answers, by the index of the target.
+        /// Whether a remote host answers, by the index of the target.
         var evidence: [Int: NetworkEvidence] = [:]
         var progress: WatchProgress
         var lineCount = 0
         var isComplete = false
     }
 
-    /// How the run ends and what it starts.
+    /// The conditions that end the run, and the command that it starts.
     typealias Settings = (count: Int?, goal: WatchGoal?, command: String?, changes: ReachabilityReport.Change)
 
     private let settings: Settings
@@ -26,10 +26,10 @@ final class WatchLines: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - query: The targets, and how their lines are written.
-    ///   - settings: How the run ends and what it starts.
-    ///   - events: The events: an explained line names the one that changed the result; `nil` for a
-    ///     replay, whose changes have theirs.
+    ///   - query: The targets, and the format of their lines.
+    ///   - settings: The conditions that end the run, and the command that it starts.
+    ///   - events: The events, of which an explained line names the one that changed the result; `nil` for a
+    ///     replay, whose changes contain their events.
     init(_ query: TargetQuery, _ settings: Settings, _ events: WatchedEvents? = nil) {
         self.settings = settings
         self.events = events
@@ -41,7 +41,7 @@ final class WatchLines: Sendable {
         state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
     }
 
-    /// What is observed of a target.
+    /// The query that observes a target.
     func query(_ query: TargetQuery, _ target: ReachabilityTarget) -> NetworkQuery<ReachabilityReport> {
         let detail: ReachabilityReport.Detail = explains || settings.changes == .report ? .full : .brief
         return .report(of: target, options: query.options, detail, onChangeOf: settings.changes)
@@ -58,7 +58,7 @@ final class WatchLines: Sendable {
         }
     }
 
-    /// Notes that no more targets are added: from now on the goal can be met.
+    /// Declares that no more targets are added: from now on, the goal can be met.
     ///
     /// - Returns: Whether there is a target.
     func targetsAreComplete() -> Bool {
@@ -73,13 +73,13 @@ final class WatchLines: Sendable {
         state.withLock { isOver($0) }
     }
 
-    /// Writes a result, `nil` for a name that is not resolved yet.
+    /// Writes a result; `nil` for a name that is not resolved yet.
     ///
     /// - Parameters:
     ///   - result: The result.
     ///   - index: The target.
     ///   - time: The time of a replay; `nil` for now.
-    ///   - cause: What changed the result in a replay.
+    ///   - cause: The event that changed the result in a replay.
     /// - Returns: Whether the settings have ended the run.
     ///
     /// The process ends when the output cannot be written.
@@ -106,7 +106,7 @@ final class WatchLines: Sendable {
                 printError("\(line.target): \(error)")
             }
             print(line, &state)
-            // A replay waits for the command: it runs for every change, while a live watch keeps the newest.
+            // A replay runs the command for every change and waits for it; a live watch keeps the newest change.
             if news == .change {
                 time == nil ? runner?.submit(line, of: index) : runner?.run(line)
             }
@@ -114,11 +114,11 @@ final class WatchLines: Sendable {
         }
     }
 
-    /// Writes the last result of a target again, with what now shows whether anything answers.
+    /// Writes the last result of a target again, with new evidence of whether a remote host answers.
     ///
     /// - Parameters:
-    ///   - evidence: What shows it.
-    ///   - index: The target.
+    ///   - evidence: The new evidence.
+    ///   - index: The index of the target.
     /// - Returns: Whether the settings have ended the run.
     func write(_ evidence: NetworkEvidence, of index: Int) -> Bool {
         state.withLock { state in
@@ -145,7 +145,7 @@ final class WatchLines: Sendable {
         return settings.goal.map { state.isComplete && state.progress.meets($0) } ?? false
     }
 
-    /// Waits for the commands that are due.
+    /// Waits for the submitted commands.
     func finish() {
         runner?.finish()
     }

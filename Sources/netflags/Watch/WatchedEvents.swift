@@ -5,31 +5,33 @@ import NetlinkReachability
 import NetlinkRecording
 import SystemSupport
 
-/// The newest events of a run of `watch --explain`, each with who asked for it, and which of them changed an answer.
+/// The newest events of a run of `watch --explain`, with the requester of each, and the events that changed an
+/// answer.
 ///
-/// The kernel sends a notification to all sockets at once. The process behind its port can be gone soon, so the events
-/// are read as they come.
+/// The kernel sends a notification to all sockets at once. The process that owns the port can end soon after, so the
+/// events are read immediately.
 final class WatchedEvents: Sendable {
     /// How long to wait for the event of an answer, in milliseconds: the kernel changes some tables before it says so.
     private static let patience = Duration.milliseconds(100)
     /// How long not to wait again where none came.
     private static let impatience = Duration.seconds(1)
 
-    /// What a target is followed by.
+    /// The queries that follow a target.
     private struct Followed {
-        /// Its number among the events' queries.
+        /// The number of the query among the queries of the events.
         let number: Int
-        /// The query about another target instead.
+        /// The function that makes the query for another target.
         let query: @Sendable (ReachabilityTarget) -> NetworkQuery<ReachabilityReport>
-        /// The address of a name that the query is about; `nil` for another target, and before one is known.
+        /// The address for which the query of a name is made; `nil` if the target is not a name, and before an
+        /// address is known.
         var address: IPAddress?
     }
 
     private struct State: ~Copyable {
         var source: LiveEvents
-        /// Whether reading failed: nothing more is read.
+        /// Whether a read failed; no more events are read then.
         var isBroken = false
-        /// When to wait again for the event of an answer.
+        /// The time from which to wait again for the event of an answer.
         var waitsFrom = ContinuousClock.now
         var targets: [Int: Followed] = [:]
     }
@@ -41,10 +43,10 @@ final class WatchedEvents: Sendable {
         state = Locked(State(source: try LiveEvents()))
     }
 
-    /// What is readable when there are events; -1 for nothing.
+    /// The descriptor that is readable when there are events; -1 after a failed read.
     var descriptor: Int32 { state.withLock { $0.isBroken ? -1 : $0.source.descriptor } }
 
-    /// Reads the events that are there.
+    /// Reads the available events.
     func read() {
         state.withLock { Self.read(&$0) }
     }
@@ -59,12 +61,12 @@ final class WatchedEvents: Sendable {
         }
     }
 
-    /// Follows a target; a name by the address that answers for it.
+    /// Follows a target; a name is followed by the address that answers for it.
     ///
     /// - Parameters:
     ///   - target: The target.
-    ///   - index: Its number in the output.
-    ///   - query: What is observed of a target.
+    ///   - index: The index of the target in the output.
+    ///   - query: The function that makes the query for a target.
     func follow(
         _ target: ReachabilityTarget,
         at index: Int,
@@ -76,7 +78,9 @@ final class WatchedEvents: Sendable {
         }
     }
 
-    /// The event that changed a result, or those of which one did; none for the first result, and where none is known.
+    /// The event that changed a result, or several events of which at least one changed it.
+    ///
+    /// Empty for the first result, and if the event is not known.
     func causes(of index: Int, from old: Answer?, to new: Answer) -> [ChangeCause] {
         state.withLock { state in
             Self.read(&state)

@@ -4,14 +4,14 @@ import NetlinkReachability
 internal import NetlinkRecording
 import RoutingModel
 
-/// The loss of one thing that the path to a target uses, and what it would do.
+/// The loss of one object that the path to a target uses, and the effect of the loss.
 struct Loss {
-    /// What is lost.
+    /// The kind of the lost object.
     enum Kind: String, CaseIterable {
         case link, carrier, gateway, address, route, rule
     }
 
-    /// What the loss does.
+    /// The effect of the loss.
     enum Outcome: String {
         /// The answer stays.
         case none
@@ -19,7 +19,7 @@ struct Loss {
         case fallback
         /// Packets cannot leave, or go on to a gateway that does not answer.
         case lost
-        /// It is not known: what decides is not recorded.
+        /// The effect is not known: the deciding state is not recorded.
         case unknown
     }
 
@@ -29,7 +29,7 @@ struct Loss {
     let old: Answer
     let new: Answer
 
-    /// Why packets are lost, or which path they take.
+    /// Why packets are lost, or which path packets use.
     var reason: String {
         if case .failure(let error) = new { return error.description }
         guard outcome == .lost, new.isReachable == true else { return new.reason }
@@ -41,10 +41,10 @@ struct Loss {
 /// The output of `netflags what-if --each`: the answer about each target, and a row or a JSON object for each loss.
 struct LossFormat {
     let isJSON: Bool
-    /// The recording that is asked, a key of its rows; `nil` for none.
+    /// The evaluated recording, a key of the rows; `nil` for none.
     var recording: String?
 
-    /// Takes away what the paths to targets use, one thing at a time, and writes what that does.
+    /// Removes each object that the paths to targets use, one at a time, and writes the effect.
     ///
     /// - Returns: The exit status.
     func write(
@@ -113,12 +113,12 @@ struct LossFormat {
     }
 }
 
-/// Takes away what the paths to targets use, one thing at a time.
+/// Removes each object that the paths to targets use, one at a time.
 struct LossSearch {
-    /// How many of so many things are taken away for a target.
+    /// The number of objects, of a given count, that are removed for a target.
     ///
-    /// A bridge can have as many ports, and a prefix as many routes, as a recording is long, and each prediction takes
-    /// the longer the more there are.
+    /// A bridge can have as many ports, and a prefix as many routes, as a recording can hold. Each prediction takes
+    /// longer with more entries.
     static func limit(_ count: Int) -> Int {
         count <= 1_000 ? count : 250
     }
@@ -131,7 +131,8 @@ struct LossSearch {
         text = DifferenceText(state.host.routing.snapshot)
     }
 
-    /// The answer about a target, each loss, in the order of their kinds, and how many things were not taken away.
+    /// The answer about a target, each loss in the order of the kinds, and the number of objects that were not
+    /// removed.
     func losses(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions
@@ -165,7 +166,7 @@ struct LossSearch {
         return (old, ordered, parts.found.count - losses.count)
     }
 
-    /// What a loss does; `outer` has the entries that the packets around those of the target take after it.
+    /// The effect of a loss; `outer` has the routes of the tunnels' outer packets after the loss.
     private func outcome(
         _ old: Answer,
         _ new: Answer,
@@ -184,14 +185,14 @@ struct LossSearch {
 }
 
 extension Route {
-    /// Whether a nexthop has a gateway.
+    /// Whether a nexthop has the gateway.
     fileprivate func uses(_ key: Neighbour.Key) -> Bool {
         nexthops.contains { $0.gateway == key.address && $0.interfaceIndex == key.interfaceIndex }
     }
 }
 
 extension Answer {
-    /// Whether packets, or those of some connections to it, go to a gateway.
+    /// Whether packets go to a gateway, or packets of some connections to the target do.
     fileprivate func uses(_ key: Neighbour.Key) -> Bool {
         guard let report else { return false }
         if report.gateway?.withoutZone == key.address, report.interface?.index == key.interfaceIndex {
@@ -207,14 +208,14 @@ extension Answer {
         }
     }
 
-    /// The nexthops of the routes that have more than one.
+    /// The nexthops of the multipath routes.
     private var several: [NetworkRoute.Nexthop] {
         let findings = report?.findings ?? []
         return Array(findings.compactMap(\.route?.nexthops).filter { $0.count > 1 }.joined())
     }
 }
 
-/// A thing that the path to a target uses.
+/// An object that the path to a target uses.
 private enum Part: Hashable {
     case link(UInt32)
     case carrier(UInt32)
@@ -249,7 +250,7 @@ private enum Part: Hashable {
     }
 }
 
-/// The things that the paths to several addresses use, each once.
+/// The objects that the paths to several addresses use, each once.
 private struct Parts {
     private(set) var found: [Part] = []
     private var known: Set<Part> = []
@@ -282,7 +283,7 @@ private struct Parts {
         }
     }
 
-    /// Adds an interface, and those that it consists of.
+    /// Adds an interface, and the interfaces that it consists of.
     private mutating func add(_ link: Link, _ links: LinkTable) {
         var open = [link]
         while let link = open.popLast() {
