@@ -66,8 +66,7 @@ public func SCNetworkReachabilitySetCallback(
     _ context: UnsafeMutablePointer<SCNetworkReachabilityContext>?
 ) -> Bool {
     // A C function captures nothing, and setting it as a callback allows calls on other threads, which is the meaning
-    // of
-    // `@Sendable`. Both types are the same pointer.
+    // of `@Sendable`. Both types are the same pointer.
     let sendable = unsafeBitCast(callout, to: SCNetworkReachabilityCallBack.self)
     return SCNetworkReachabilitySetCallback(target, sendable, context)
 }

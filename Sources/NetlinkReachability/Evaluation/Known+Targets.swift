@@ -260,8 +260,7 @@ extension Known {
     }
 
     /// The result of connect(2) for a socket that is bound to a local address or to none; `nil` if it is unknown, and
-    /// below
-    /// ``QueryDetail/full``.
+    /// below ``QueryDetail/full``.
     private mutating func connectResult(
         of evaluation: Evaluation,
         from local: IPAddress?

@@ -80,9 +80,8 @@ extension SnapshotRouting: RoutingSource {
     /// There are several if the kernel chooses one by a hash.
     ///
     /// A snapshot does not contain the hash. The source is that of the query or of the entry, else the only one that
-    /// the kernel can select, or the unspecified address for none. If the kernel can select several sources, the
-    /// source is
-    /// `nil`, or one of them if routers forward packets from none of them.
+    /// the kernel can select, or the unspecified address for none. If the kernel can select several sources, the source
+    /// is `nil`, or one of them if routers forward packets from none of them.
     private func choice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         let answer = try snapshot.answer(to: query)
         if query.inputInterface != 0 { return answer }

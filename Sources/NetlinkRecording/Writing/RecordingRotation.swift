@@ -6,8 +6,7 @@ internal import SystemSupport
 /// Writes the files of a ``RecordingDirectory``, and deletes the oldest so that their total size stays within a
 /// limit.
 ///
-/// Each file begins with a dump. A completed file is synced to the disk before the next one is created. After an
-/// error,
+/// Each file begins with a dump. A completed file is synced to the disk before the next one is created. After an error,
 /// ``isOpen`` is false, and ``reopen()`` starts again.
 ///
 /// Others may also write to the directory. A file is created only if its name is unused, and no symbolic link is

@@ -63,9 +63,8 @@ extension NetworkInterface {
         public let isLowerUp: Bool
         /// The state of RFC 2863 in the words of ip-link(8), in lower case, such as `up` or `dormant`.
         ///
-        /// An interface whose driver does not report the state, such as the loopback interface, has `unknown` while
-        /// it works.
-        /// The kernel's counterpart is `IFLA_OPERSTATE`.
+        /// An interface whose driver does not report the state, such as the loopback interface, has `unknown` while it
+        /// works. The kernel's counterpart is `IFLA_OPERSTATE`.
         public let operationalState: String
         /// The kind of master that this interface is a port of, such as `bridge` or `bond`; `nil` without a master.
         ///
