@@ -110,7 +110,7 @@ extension Known {
         let tables = Set((steps + others).map { $0.table }).sorted()
         let address = search.query.destination.withoutZone
         let found = try values(of: tables) { (table, known) throws(Interruption) in
-            try known.host.routes.get(KnownHost.TableQuery(table: table, address: address))
+            try known.host.routes.get(TableQuery(table: table, address: address))
         }
         let routes = Dictionary(uniqueKeysWithValues: zip(tables, found))
         /// The first route of a table that leads there.

@@ -4,7 +4,7 @@ import AddressLiterals
 import Fakes
 import NetlinkReachability
 import RoutingModel
-import RoutingSimulation
+import NetlinkRecording
 import Testing
 
 /// The rules that a report names, and what `exit` says where they are not known.
