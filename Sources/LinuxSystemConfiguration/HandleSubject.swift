@@ -111,7 +111,7 @@ extension HandleSubject {
 
 // MARK: - The network
 
-/// The network that the functions evaluate: that of the kernel, or of a test.
+/// The network that the functions evaluate: the kernel's network, or a test's network.
 package enum NetworkInUse {
     /// The source of the targets that this task creates.
     ///

@@ -224,7 +224,7 @@ final class ConnectionQuery: Query {
 }
 
 extension ConnectionStatus {
-    /// The status of an MPTCP connection: that of its best subflow, and of the first if several are equal.
+    /// The status of an MPTCP connection: the status of its best subflow, and of the first one if several are equal.
     fileprivate init(ofSubflows subflows: [ConnectionStatus]) {
         guard var details = subflows.min(by: { $0.misfortune < $1.misfortune })?.details.value else {
             preconditionFailure("an MPTCP connection has subflows")
@@ -236,7 +236,7 @@ extension ConnectionStatus {
         self.init(details)
     }
 
-    /// How bad the status of a subflow is: the lowest number decides.
+    /// The severity of the status of a subflow; the subflow with the lowest severity decides.
     private var misfortune: Int {
         switch state {
         case .viable, .local:

@@ -28,7 +28,7 @@ package struct Judgement: Hashable, Sendable {
 
     /// Whether this judgement replaces an earlier one.
     ///
-    /// Only a higher rank replaces, so the first of several equal ones stays.
+    /// Only a judgement with a higher rank replaces another, so the first of several equal judgements stays.
     ///
     /// If there is no default path, the first judgement with a default route gives the reason.
     func replaces(_ earlier: Judgement) -> Bool {
@@ -225,7 +225,7 @@ extension RouteAnswer {
 }
 
 extension RouteRejection {
-    /// What a rule or route with this errno does, in words.
+    /// The effect of a rule or route with this errno, in words.
     fileprivate var verb: String {
         switch self {
         case .prohibited: "prohibits it"

@@ -45,7 +45,7 @@ extension KnownFacts where Key == Whole {
     func get() throws(Interruption) -> Value { try get(.host) }
 }
 
-/// The key of a fact that exists once per host.
+/// The key of facts that have a single value for the whole host.
 enum Whole {
     case host
 }

@@ -484,7 +484,7 @@ extension Packet {
         route.outer.map { InnerPackets(outerQuery($0.value.destination), detail) }
     }
 
-    /// The packets whose route decided: the inner or the outer ones.
+    /// The packets whose route decided: the inner packets or the outer packets.
     func deciding(_ judgement: Judgement, _ route: PacketRoute) -> InnerPackets {
         judgement.isOfOuter ? outerPackets(route) ?? inner : inner
     }

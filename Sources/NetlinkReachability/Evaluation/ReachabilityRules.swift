@@ -299,7 +299,7 @@ extension RouteType {
 extension Nexthop {
     /// The trait of an interface that drops packets to a destination.
     ///
-    /// If the nexthop pushes labels, the protocol is MPLS. Otherwise it is that of the destination, even with a
+    /// If the nexthop pushes labels, the protocol is MPLS. Otherwise the protocol is the destination's, even with a
     /// gateway of the other family.
     fileprivate func dropper(of destination: IPAddress) -> InterfaceTraits {
         if encapsulation?.value.kind == .mpls { return .dropsLabels }

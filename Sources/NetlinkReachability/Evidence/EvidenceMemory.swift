@@ -47,7 +47,7 @@ struct EvidenceMemory: Sendable {
     static let memory = 60_000
     /// How long a remote that answered once counts as a remote that answers.
     static let remoteMemory = 600_000
-    /// The most remotes, and the most closed sockets with tries, that are stored.
+    /// The greatest number of stored remotes, and of stored closed sockets with unanswered tries.
     static let limit = 16_384
 
     /// Whether there was an earlier moment.
@@ -101,7 +101,8 @@ struct EvidenceMemory: Sendable {
     /// The next reading is due sooner then.
     var isWaiting: Bool { nextHops.values.contains { $0.isWaiting } }
 
-    /// The milliseconds until the present tries are old enough for a silence; `nil` without such tries.
+    /// The milliseconds until the current unanswered tries are old enough to count as silence; `nil` without such
+    /// tries.
     var timeUntilSilence: Int? { nextHops.values.compactMap(\.timeUntilSilence).min() }
 }
 

@@ -77,7 +77,7 @@ package struct QuerySocket: ~Copyable {
         guard status == 0 else { throw ReachabilityError(operation: "read notifications", number: -status) }
     }
 
-    /// Which kinds of objects the notifications since the last call affect.
+    /// Returns the kinds of objects that the notifications since the last call affect.
     mutating func takeChanges() -> cnl_query_changes {
         cnl_query_take_changes(handle)
     }

@@ -84,7 +84,7 @@ package struct AnswerTrace<Value: Sendable> {
     /// The facts about the host that the newest answer was computed from.
     package func hostReading(of number: Int) -> HostReading { items[number].dependencies.host }
 
-    /// What the newest answer depends on.
+    /// The dependencies of the newest answer.
     func dependencies(of number: Int) -> RouteDependencies { items[number].dependencies }
 
     /// The queries whose newest answers depend on an address in a prefix.
@@ -159,17 +159,18 @@ package struct AnswerTrace<Value: Sendable> {
         }
     }
 
-    /// The first unsettled event after which a query had an answer; `nil` for none.
+    /// The first stored event after which a query had a given answer; `nil` if there is none.
     package func firstStep(of number: Int, to answer: Answer) -> Step? {
         items[number].steps.first { items[number].isSame($0.answer, answer) }
     }
 
-    /// Forgets the events of a query.
+    /// Removes the events of a query.
     package mutating func settle(_ number: Int) {
         items[number].steps = []
     }
 
-    /// Forgets the events of a query up to the last one after which it had an answer; all of them if there is none.
+    /// Removes the events of a query up to the last event after which it had a given answer; removes all if there is
+    /// none.
     ///
     /// - Returns: That event; `nil` for none.
     package mutating func settle(_ number: Int, upTo answer: Answer) -> Int? {
@@ -179,7 +180,7 @@ package struct AnswerTrace<Value: Sendable> {
         return last.map { steps[$0].event }
     }
 
-    /// Forgets all events.
+    /// Removes all events.
     package mutating func settle() {
         for number in items.indices where !items[number].steps.isEmpty { items[number].steps = [] }
     }

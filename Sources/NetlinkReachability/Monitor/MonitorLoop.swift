@@ -43,7 +43,7 @@ struct MonitorLoop: ~Copyable {
     private var whenIdle: [@Sendable (MonitorInstant?) -> Void] = []
     private var isEnding = false
     private var timeAsleep: Duration
-    /// What this thread has counted.
+    /// The counters of this thread.
     private var counters = NetworkSource.MonitorCounters()
     /// The part of ``counters`` that the monitor's totals already include.
     private var published = NetworkSource.MonitorCounters()
@@ -240,7 +240,7 @@ struct MonitorLoop: ~Copyable {
             entry(mailbox.wakeUp.descriptor), entry(feed?.descriptor), entry(sleepWatch?.descriptor),
             entry(files?.descriptor), entry(files?.mountDescriptor, POLLPRI), entry(closings?.descriptor),
         ]
-        // Where a sandbox refuses poll(2), every descriptor may be ready.
+        // If a sandbox refuses poll(2), any descriptor can be ready, so each is read.
         let isRefused = waitForDescriptors(&entries, milliseconds: timeout) < 0
         func isReady(_ index: Int) -> Bool { isRefused || entries[index].revents != 0 }
         if isReady(0) { mailbox.wakeUp.reset() }

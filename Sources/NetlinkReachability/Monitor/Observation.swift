@@ -14,7 +14,7 @@
 protocol Observation: AnyObject, Sendable {
     /// The target whose name has to be resolved first; `nil` if the query has no name.
     var namedTarget: FlagsQuery? { get }
-    /// What the value depends on besides routes and interfaces.
+    /// The inputs on which the value depends besides routes and interfaces.
     var inputs: QueryInputs { get }
     /// The receiver of the results.
     var results: any ResultSink { get }
@@ -29,7 +29,8 @@ protocol Observation: AnyObject, Sendable {
 
 /// The observation of a query with values of one type.
 ///
-/// This class only forwards references. The query does what depends on the type, and its class is not generic.
+/// This class only forwards references. Work that depends on the type is done by the query, whose class is not
+/// generic.
 final class QueryObservation<Value: Sendable>: Observation {
     private let query: any Query<Value>
     private let sink: ObservationSink<Value>

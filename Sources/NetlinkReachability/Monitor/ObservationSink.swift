@@ -6,7 +6,7 @@ internal import RoutingModel
 internal import SystemSupport
 
 extension NetworkSource {
-    /// Where a handler is called.
+    /// The queue or thread on which a handler is called.
     public enum Delivery: Sendable {
         /// On a dispatch queue.
         case queue(DispatchQueue)
@@ -28,7 +28,7 @@ extension NetworkSource {
         case onMonitorThread
     }
 
-    /// What an observation does with the current value when it begins.
+    /// The treatment of the current value when an observation begins.
     public enum InitialValue: Hashable, Sendable {
         /// The handler is called with the current value.
         case deliver
@@ -71,7 +71,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         case iteration(Box<AsyncStream<Void>.Continuation>, IterationTracker?)
     }
 
-    /// Which results the receiver gets.
+    /// The selection of the results that the receiver gets.
     struct Selection: Sendable {
         /// Whether the first answer of a query is only a baseline for comparison.
         var skipsFirst = false

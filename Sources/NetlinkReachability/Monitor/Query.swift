@@ -9,18 +9,18 @@ internal import RoutingModel
 protocol Query<Value>: AnyObject, Sendable {
     associatedtype Value: Sendable
 
-    /// What is evaluated, in words.
+    /// The evaluated subject, in words.
     var description: String { get }
     /// The target whose name the monitor resolves first; `nil` if the query has no name.
     var namedTarget: FlagsQuery? { get }
-    /// What the value depends on besides routes and interfaces.
+    /// The inputs on which the value depends besides routes and interfaces.
     var inputs: QueryInputs { get }
     /// Whether the values are events. An event query is never evaluated: each event is delivered as it happens.
     var isEvent: Bool { get }
 
     /// A value in words.
     func words(_ value: Value) -> String
-    /// One sentence about the value, or that it is not known yet.
+    /// A sentence about the value, or a sentence that it is not known yet.
     func sentence(on result: Result<Value, ReachabilityError>?) -> String
     /// Why the value is as it is; `nil` if it has no reason.
     func reason(_ value: Value) -> ReachabilityReason?

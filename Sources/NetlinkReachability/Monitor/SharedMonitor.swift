@@ -67,7 +67,7 @@ package final class SharedMonitor: Sendable {
         clock.onMove { [weak self] in self?.wake() }
     }
 
-    /// What the monitor has done since the source was created.
+    /// The counters since the source was created.
     var counters: NetworkSource.MonitorCounters {
         totals.withLock { $0 }
     }
@@ -107,7 +107,7 @@ package final class SharedMonitor: Sendable {
     /// The thread ends after the last observation has left.
     func leave(_ id: MonitorState.ID) {
         state.withLock { state in
-            // This mailbox is the one that the observation registered through: it stays while any observation is
+            // The observation registered through this mailbox, which stays the same while any observation is
             // registered.
             state.mailbox?.post(.remove(id))
             // A later message adds the next observation with this index.
@@ -192,7 +192,7 @@ final class MonitorMailbox: Sendable {
     enum Mail: Sendable {
         /// Begin an observation, which expires at an instant; `nil` for never.
         case add(MonitorState.ID, any Observation, MonitorInstant?)
-        /// Pass each event to a listener, until an instant; `nil` for ever.
+        /// Pass each event to a listener, until an instant; `nil` for no end.
         case listen(MonitorState.ID, EventListener, MonitorInstant?)
         /// End an observation, or stop listening.
         case remove(MonitorState.ID)
@@ -249,7 +249,7 @@ final class MonitorMailbox: Sendable {
 }
 
 extension NetworkSource {
-    /// What the monitor of a network source had done, and which errors it had met, when the counters were read.
+    /// Counters of the work and the errors of a network source's monitor, at the time of reading.
     ///
     /// No counter requires an action: the monitor recovers from everything that is counted here. The numbers explain
     /// why a monitor is busy or late.

@@ -91,8 +91,8 @@ final class LookupThreads: Sendable {
         }
     }
 
-    /// Checks before the first timer that Dispatch can run: without a descriptor it aborts the process, and without
-    /// memory for a thread it waits for ever.
+    /// Checks before the first timer that Dispatch can run: without a descriptor, Dispatch aborts the process, and
+    /// without memory for a thread, Dispatch waits without end.
     private static func checkTimers() throws(ReachabilityError) {
         guard !hasTimers.load(ordering: .acquiring) else { return }
         do {

@@ -225,8 +225,6 @@ extension Recording.Event {
         public let certainty: Certainty
         /// The processes, at most 8.
         ///
-        /// The processes, at most 8.
-        ///
         /// For ``Certainty/candidates``, processes that had the socket come first, followed by the process of the
         /// recorder's own PID namespace whose number is the port. The service manager, which binds sockets for
         /// services and has the number 1, comes last.

@@ -54,7 +54,7 @@ extension SnapshotLookup {
         defer { avoided = [] }
         var next: Hit? = first
         while let neighbour = next?.nexthop?.neighbour {
-            // A gateway that is chosen although it was avoided would be chosen for ever.
+            // An avoided gateway that is selected again would be selected in each further round.
             guard avoided.insert(neighbour).inserted else { break }
             next = try select(nodes)
             if let other = next, !other.route.isEquivalent(to: first.route) {
@@ -182,7 +182,7 @@ extension SnapshotLookup {
     }
 }
 
-/// How the kernel looks up the gateway of a new IPv6 route.
+/// The flags with which the kernel looks up the gateway of a new IPv6 route.
 struct GatewaySearch {
     /// Whether the nexthop must use the requested interface (RT6_LOOKUP_F_IFACE).
     var isStrict: Bool

@@ -46,9 +46,9 @@ struct SnapshotLookup {
         case suppressedRoute = """
             kernels between 5.11 and 6.0 differ over IPv6 routes that a rule suppresses when no later rule matches
             """
-        /// Which gateways of equal IPv4 default routes answer.
+        /// The gateways of equal IPv4 default routes that answer.
         case neighbours = "the neighbours were not recorded, and they decide between equal default routes"
-        /// Which of several equal IPv4 default routes is used next.
+        /// The IPv4 default route that is used next, among several equal routes.
         case turn = "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
 
         var reason: String { rawValue }

@@ -31,7 +31,8 @@ package struct RecordedClock {
     ///
     /// The limits of ``ClockReading`` keep it below 2^57.
     ///
-    /// It corrects a clock that is set later, and includes the delay because of a clock that is behind.
+    /// The shift corrects time stamps before a later change of the clock, and includes the delay due to a clock that
+    /// is behind.
     private var shift: Int64 = 0
     /// The last time stamp in the file, and its time on the time axis.
     private var last: (stamp: Recording.Time, time: Recording.Time)?

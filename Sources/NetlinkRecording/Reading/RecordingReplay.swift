@@ -3,7 +3,7 @@
 internal import NetlinkReachability
 package import RoutingModel
 
-/// Applies the entries of a recording one after the other, and has the network after the last one.
+/// Applies the entries of a recording in order, and contains the network after the last applied entry.
 package struct RecordingReplay: Sendable {
     /// The network according to the entries since the last dump began.
     struct State: Sendable {
@@ -368,10 +368,10 @@ extension Recording.Mark.Kind {
         }
     }
 
-    /// When the gap begins.
+    /// The time at which the gap begins.
     ///
-    /// This is the last message before it, or a later time that is known: when the recorder ended on request, when it
-    /// last read notifications, or when the machine fell asleep.
+    /// The time is that of the last message before the gap, or a later known time: when the recorder ended on
+    /// request, when the recorder last read notifications, or when the machine fell asleep.
     ///
     /// - Parameters:
     ///   - last: The time of the last message before the gap; `nil` if none has a time.

@@ -133,9 +133,9 @@ struct CauseSearch {
     /// The event after which a query had a certain answer of the kernel, or the candidates for it; empty if none is
     /// known.
     ///
-    /// It is the first event after which the tables give the answer. If the tables never give the answer, each event
-    /// that affects the query is a candidate. If they have given the answer for longer, no event is known any more.
-    /// Events up to the last one that gave the query this answer are not considered again.
+    /// The event is the first event after which the tables give the answer. If the tables never give the answer, each
+    /// event that affects the query is a candidate. If the tables gave the answer before the stored events, no event
+    /// is known. Events up to the last event after which the query had this answer are not considered again.
     mutating func causes<Value>(
         of answer: AnswerTrace<Value>.Answer,
         to number: Int,

@@ -153,7 +153,7 @@ struct LookupMeter {
 
     /// Whether a lookup can continue.
     ///
-    /// It asks this before each step of some microseconds.
+    /// The lookup calls this before each step, which takes some microseconds.
     ///
     /// - Parameters:
     ///   - part: The share of the time limit at which the first part of the lookup has to end.

@@ -295,7 +295,8 @@ extension [UInt8] {
 
 // MARK: - The budget
 
-/// How much of a recording unprivileged changes can fill: some bytes at once, and as many again per day.
+/// The number of bytes that unprivileged changes can add to a recording: an initial amount, and the same amount per
+/// day.
 struct ChangeBudget {
     /// The size of a message's time stamp, in bytes.
     private static let stamp = 24

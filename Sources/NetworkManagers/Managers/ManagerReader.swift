@@ -33,7 +33,7 @@ struct ManagerReading {
 extension ManagerFacts {
     /// Combines the answers of several managers.
     ///
-    /// If two managers have the same fact, the first one applies.
+    /// If two managers report the same fact, the first manager's value applies.
     init(_ readings: [(ManagerName, ManagerReading)]) {
         for (name, reading) in readings {
             states[name] = reading.state

@@ -74,7 +74,7 @@ package struct InterfaceAddressFlags: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
     package let rawValue: UInt32
 
-    /// Wraps the kernel's bits; unknown ones are kept.
+    /// Creates a value from the kernel's bits, and keeps unknown bits.
     package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }

@@ -129,7 +129,7 @@ package struct LinkFlags: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
     package let rawValue: UInt32
 
-    /// Wraps the kernel's bits; unknown ones are kept.
+    /// Creates a value from the kernel's bits, and keeps unknown bits.
     package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
@@ -184,7 +184,7 @@ package struct OperationalState: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
     package let rawValue: UInt8
 
-    /// Wraps the kernel's number; unknown ones are kept.
+    /// Creates a value from the kernel's number, and keeps unknown numbers.
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
@@ -257,7 +257,7 @@ package struct HardwareType: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
     package let rawValue: UInt16
 
-    /// Wraps a number of `linux/if_arp.h`; unknown ones are kept.
+    /// Creates a value from a number of `linux/if_arp.h`, and keeps unknown numbers.
     package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }

@@ -32,7 +32,7 @@ package struct ConnectedSocket: Hashable, Sendable {
         /// IP_TRANSPARENT: the local address may not belong to this host.
         package let isTransparent: Bool
 
-        /// Describes a flow.
+        /// Creates a flow.
         package init(
             ipProtocol: UInt16,
             local: IPAddress,

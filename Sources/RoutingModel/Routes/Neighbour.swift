@@ -30,12 +30,12 @@ package struct Neighbour: Hashable, Sendable {
     }
 }
 
-/// What is known of a neighbour: the NUD bits of `linux/neighbour.h`, of which one is set.
+/// The state of a neighbour: the NUD bits of `linux/neighbour.h`, of which one is set.
 package struct NeighbourState: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
     package let rawValue: UInt16
 
-    /// Wraps the kernel's bits; unknown ones are kept.
+    /// Creates a value from the kernel's bits, and keeps unknown bits.
     package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }

@@ -148,7 +148,7 @@ extension Route {
 ///
 /// The kernel's counterpart is RTA_PREF.
 package enum RouterPreference: UInt8, Hashable, Sendable {
-    /// The default.
+    /// The default preference.
     case medium = 0
     /// Preferred over others.
     case high = 1
@@ -164,7 +164,7 @@ package struct RouteType: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
     @usableFromInline package let rawValue: UInt8
 
-    /// Wraps the kernel's number; unknown ones are kept.
+    /// Creates a value from the kernel's number, and keeps unknown numbers.
     @inlinable
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
@@ -232,7 +232,7 @@ package struct RouteScope: RawRepresentable, Hashable, Sendable {
     /// The kernel's number.
     package let rawValue: UInt8
 
-    /// Wraps the kernel's number; unknown ones are kept.
+    /// Creates a value from the kernel's number, and keeps unknown numbers.
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
@@ -348,7 +348,7 @@ package struct NexthopFlags: OptionSet, Hashable, Sendable {
     /// The kernel's bits.
     @usableFromInline package let rawValue: UInt8
 
-    /// Wraps the kernel's bits; unknown ones are kept.
+    /// Creates a value from the kernel's bits, and keeps unknown bits.
     @inlinable
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
@@ -383,7 +383,7 @@ package struct Encapsulation: Hashable, Sendable {
         /// The kernel's number.
         package let rawValue: UInt16
 
-        /// Wraps the kernel's number; unknown ones are kept.
+        /// Creates a value from the kernel's number, and keeps unknown numbers.
         package init(rawValue: UInt16) {
             self.rawValue = rawValue
         }

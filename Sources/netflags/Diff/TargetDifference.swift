@@ -40,7 +40,7 @@ struct TargetDifference {
     /// Whether the flags, the interface or the gateway differ, or some packets are lost.
     var isDifferent: Bool { !old.isSame(as: new) || !lostPaths.isEmpty }
 
-    /// Whether both answers are those of another target.
+    /// Whether both answers equal the answers of another target.
     func isSame(as other: TargetDifference) -> Bool {
         old.isSame(as: other.old) && new.isSame(as: other.new)
     }
@@ -48,7 +48,7 @@ struct TargetDifference {
     /// Whether an answer is missing: a recording does not decide it or cannot be queried, or a name is mistyped.
     var isUndetermined: Bool { old.isReachable == nil || new.isReachable == nil || mistake != nil }
 
-    /// The error in the name of an interface that neither state has; `nil` for other answers.
+    /// The message about a named interface that exists in neither state; `nil` for other answers.
     var mistake: String? { old.mistake == nil ? nil : new.mistake }
 
     /// Prints the error on standard error, unless the user sees it in the lines.
@@ -70,7 +70,7 @@ struct RecordedComparison {
     private let old: RecordedRouting
     private let new: RecordedRouting
     private let comparison: NetworkComparison
-    /// Whether the new state was computed from the old one, so that nothing else can explain a difference.
+    /// Whether the new state was computed from the old state, so that only the change explains a difference.
     private let isPrediction: Bool
     let text: DifferenceText
 

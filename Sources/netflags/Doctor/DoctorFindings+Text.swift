@@ -142,7 +142,7 @@ extension DoctorFindings {
 }
 
 extension ProcessVisibility {
-    /// What is visible, and what a recording states about the requesters of changes.
+    /// The visible facts about processes, and the facts that a recording states about the requesters of changes.
     fileprivate var words: String {
         switch self {
         case .sockets: "sockets of all shown; a recording states who asks for a change"

@@ -34,7 +34,7 @@ struct DoctorFindings {
     let wireless: Result<Int?, ReachabilityError>
     /// The interfaces whose reverse path filter drops the answers of sockets that are bound to them.
     var filters: Result<[String], ReachabilityError> = .success([])
-    /// How many of the processes that request changes a recorder can see.
+    /// The visibility, to a recorder, of the processes that request changes.
     let processes: ProcessVisibility
     /// The state of each network manager; empty in a build that does not query them.
     var managers: [(label: String, value: String, answers: Bool)] = []

@@ -20,7 +20,7 @@ struct DifferenceText {
         }
     }
 
-    /// What differs, as a key in JSON, and a sentence about it, such as "eth0 lost its carrier".
+    /// The kind of the difference, as a key in JSON, and a sentence about it, such as "eth0 lost its carrier".
     func words(_ difference: NetworkDifference) -> (noun: String, sentence: String) {
         switch difference {
         case .link(let change): ("link", sentence(change))

@@ -118,7 +118,7 @@ extension TimelineTotals {
     /// The key for the recording itself: no target has this name.
     private static let recording = "-"
 
-    /// Adds the intervals of a timeline after the counted ones.
+    /// Adds the intervals of a timeline that have not been counted.
     mutating func add(_ timeline: Timeline) {
         for lane in timeline.lanes { lines[lane.target, default: TimelineTotal()].add(lane) }
         // Unrecorded time is the same for each target.

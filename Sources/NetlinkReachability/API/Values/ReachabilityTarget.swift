@@ -32,7 +32,7 @@ public struct ReachabilityTarget: Hashable, Sendable {
 
     /// The default path: the path to the public Internet.
     ///
-    /// A few public addresses are looked up for it.
+    /// A query of the default path looks up a few public addresses.
     ///
     /// Apple's counterpart is the zero address, 0.0.0.0.
     public static let defaultPath = ReachabilityTarget(kind: .defaultPath)

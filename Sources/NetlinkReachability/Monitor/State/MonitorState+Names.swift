@@ -58,7 +58,7 @@ extension MonitorState {
 extension MonitorState.Names {
     var isEmpty: Bool { entries.isEmpty }
 
-    /// When to call again if nothing happens before.
+    /// The instant of the next retry; `nil` if no resolution is to be retried.
     var due: MonitorInstant? {
         retries.earliest
     }

@@ -2,14 +2,14 @@
 
 internal import RoutingModel
 
-/// What the monitor knows and has to do next: a pure state machine, without a clock and without I/O.
+/// The state of the monitor, and its next actions: a pure state machine, without a clock and without I/O.
 ///
 /// The caller passes events with their instants, performs the actions that ``advance(to:)`` returns, and reports
 /// their results. The state machine identifies observations only by their numbers.
 struct MonitorState: Sendable {
     typealias ID = ObservationID
 
-    /// What the caller has to do now.
+    /// The actions for the caller.
     struct Actions: Sendable {
         /// The actions to perform before the evaluations.
         ///
@@ -34,7 +34,7 @@ struct MonitorState: Sendable {
         case lookAtPath
     }
 
-    /// What to evaluate at the end of the burst of events.
+    /// The observations to evaluate at the end of the burst of events.
     struct Pending: Sendable {
         var isAll = false
         var prefixes = SmallSet<IPPrefix>()
@@ -238,9 +238,9 @@ extension MonitorState {
         return earliest
     }
 
-    /// Returns what to do now.
+    /// Returns the actions that are due.
     ///
-    /// Call this until it returns nothing, and read notifications between the calls.
+    /// Call this until no action is returned, and read notifications between the calls.
     mutating func advance(to now: MonitorInstant) -> Actions {
         // Includes the deadlines of event queries, which are not evaluated.
         let expired = deadlines.take(at: now).sorted().map(Action.expire)
@@ -251,7 +251,7 @@ extension MonitorState {
         return Actions(others: others, evaluations: chunk)
     }
 
-    /// When the burst of events is to be evaluated.
+    /// The instant at which the burst of events is evaluated; `nil` without a burst.
     var burstDue: MonitorInstant? {
         guard let burst = pending.burst else { return nil }
         var due = burst.first
@@ -379,7 +379,7 @@ extension MonitorState {
     }
 }
 
-/// What an answer can depend on besides routes and interfaces.
+/// The inputs on which an answer can depend besides routes and interfaces.
 struct QueryInputs: OptionSet, Sendable {
     let rawValue: UInt8
 
