@@ -80,21 +80,21 @@ extension NWEndpoint {
 
         /// The port 0, which means any port.
         public static let any: Port = 0
-        /// 22.
+        /// Port 22.
         public static let ssh: Port = 22
-        /// 25.
+        /// Port 25.
         public static let smtp: Port = 25
-        /// 80.
+        /// Port 80.
         public static let http: Port = 80
-        /// 110.
+        /// Port 110.
         public static let pop: Port = 110
-        /// 143.
+        /// Port 143.
         public static let imap: Port = 143
-        /// 443.
+        /// Port 443.
         public static let https: Port = 443
-        /// 993.
+        /// Port 993.
         public static let imaps: Port = 993
-        /// 1080.
+        /// Port 1080.
         public static let socks: Port = 1080
 
         /// The names that are also known on hosts without a service database.

@@ -196,8 +196,8 @@ extension NetworkSource {
     ///
     /// - Parameters:
     ///   - query: The query.
-    ///   - delivery: Where the handler is called.
-    ///   - initial: What happens to the current value.
+    ///   - delivery: The queue or thread on which the handler is called.
+    ///   - initial: The treatment of the current value.
     ///   - handler: Called with the value, or the reason that there is none.
     ///   - condition: Returns whether the observation ends. Called after each call of the handler with a value, in
     ///     the same place. `nil` for an observation without such a condition.
@@ -236,8 +236,8 @@ extension NetworkSource {
     ///
     /// - Parameters:
     ///   - queries: The queries.
-    ///   - delivery: Where the handler is called.
-    ///   - initial: What happens to the current values.
+    ///   - delivery: The queue or thread on which the handler is called.
+    ///   - initial: The treatment of the current values.
     ///   - handler: Called with the index of a query, and its value or the reason that there is none.
     /// - Returns: One observation of all queries.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
@@ -268,7 +268,7 @@ extension NetworkSource {
     /// - Parameters:
     ///   - query: The query.
     ///   - actor: The main actor.
-    ///   - initial: What happens to the current value.
+    ///   - initial: The treatment of the current value.
     ///   - handler: Called with the value, or the reason that there is none.
     /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.

@@ -34,7 +34,7 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
 }
 
 extension NetworkQuery: CustomStringConvertible {
-    /// What is asked, such as `flags of 192.0.2.1`.
+    /// The query in words, such as `flags of 192.0.2.1`.
     public var description: String { query.description }
 }
 

@@ -237,8 +237,8 @@ extension NetworkReachability {
     /// Apple's counterparts are `SCNetworkReachabilitySetCallback` and `SCNetworkReachabilitySetDispatchQueue`.
     ///
     /// - Parameters:
-    ///   - delivery: Where the handler is called.
-    ///   - initial: What happens to the current flags.
+    ///   - delivery: The queue or thread on which the handler is called.
+    ///   - initial: The treatment of the current flags.
     ///   - handler: Called with the flags, or the reason that there are none.
     /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.
@@ -260,7 +260,7 @@ extension NetworkReachability {
     ///
     /// - Parameters:
     ///   - actor: The main actor.
-    ///   - initial: What happens to the current flags.
+    ///   - initial: The treatment of the current flags.
     ///   - handler: Called with the flags, or the reason that there are none.
     /// - Returns: The observation.
     /// - Throws: `ReachabilityError` if no netlink socket or thread can be created.

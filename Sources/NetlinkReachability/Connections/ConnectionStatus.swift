@@ -8,7 +8,7 @@ internal import RoutingModel
 ///
 /// Apple's counterparts are the `viabilityUpdateHandler` and `betterPathUpdateHandler` of `NWConnection`.
 public struct ConnectionStatus: Hashable, Sendable {
-    /// What happens to the packets.
+    /// The state of the connection's packets.
     public enum State: String, Hashable, Sendable, CaseIterable, Codable {
         /// The packets leave: keep the connection.
         ///
@@ -57,7 +57,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         self.details = Box(details)
     }
 
-    /// What happens to the packets.
+    /// The state of the connection's packets.
     public var state: State { details.value.state }
     /// Why the connection has this state.
     public var reason: ReachabilityReason { details.value.reason }

@@ -42,7 +42,7 @@ extension Recording.Event {
         /// The number.
         public let number: UInt32
 
-        /// Wraps a number.
+        /// Creates a port from its number.
         public init(_ number: UInt32) {
             self.number = number
         }
@@ -215,7 +215,7 @@ extension Recording.Event {
             /// `user@1000.service, sshd.service in it`.
             public let unit: String?
 
-            /// Describes a process.
+            /// Creates the description of a process.
             public init(identifier: Int32, name: String, unit: String?) {
                 (self.identifier, self.name, self.unit) = (identifier, name, unit)
             }
@@ -232,7 +232,7 @@ extension Recording.Event {
         /// Whether there can be more candidates than ``processes`` contains.
         public let isCut: Bool
 
-        /// Describes the owner of a port.
+        /// Creates the description of a port's owner.
         public init(certainty: Certainty, processes: [Process], isCut: Bool = false) {
             (self.certainty, self.processes, self.isCut) = (certainty, processes, isCut)
         }

@@ -159,7 +159,7 @@ extension Recording.Mark: CustomStringConvertible {
 // MARK: - From messages
 
 extension Recording.Event {
-    /// Describes a message; `nil` for a message about a neighbour, and for a message without a change.
+    /// Creates an event from a message; `nil` for a message about a neighbour, and for a message without a change.
     ///
     /// - Parameters:
     ///   - message: The message.

@@ -178,9 +178,9 @@ extension Recorder {
 
     /// Reads the queued notifications.
     ///
-    /// Marks if some were lost, or if some arrived while the recorder could not read them.
+    /// Writes a mark if notifications were lost, or arrived while the recorder could not read them.
     ///
-    /// The arrival times of the latter are not known. They are dropped, because a dump follows.
+    /// Notifications that arrived meanwhile have no known time, and are dropped, because a dump follows.
     ///
     /// - Returns: Whether there is a mark.
     mutating func markLoss<Output: RecordingOutput & ~Copyable>(

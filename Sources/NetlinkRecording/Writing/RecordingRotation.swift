@@ -25,7 +25,7 @@ package struct RecordingRotation: ~Copyable {
 
     /// How long a written notification can be missing on the disk after a power cut.
     private static let syncDelay = Duration.seconds(2)
-    /// How many used names are skipped.
+    /// The number of names in use that are skipped.
     private static let trials = 1_000
     /// The number of parts into which the limit is divided, if a dump is at most half of a part.
     private static let parts: UInt64 = 8

@@ -32,7 +32,7 @@ package struct InterfaceAddress: Sendable {
     /// It is ignored when addresses are compared. The kernel's counterpart is `ifa_cacheinfo.ifa_valid`.
     package var isExpired = false
 
-    /// Describes an address of an interface.
+    /// Creates an address of an interface.
     package init(
         interfaceIndex: UInt32,
         address: IPAddress,

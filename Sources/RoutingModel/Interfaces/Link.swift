@@ -49,7 +49,7 @@ package struct Link: Hashable, Sendable {
     /// See ``ends``.
     package var tunnel: Box<TunnelEnds>?
 
-    /// Describes an interface.
+    /// Creates the description of an interface.
     ///
     /// Omitted properties are those of a working Ethernet interface.
     package init(
@@ -114,7 +114,7 @@ package struct PacketSizes: Hashable, Sendable {
     /// The largest MTU that the driver accepts (IFLA_MAX_MTU), if there is a limit.
     package var largest: UInt32?
 
-    /// Describes an MTU.
+    /// Creates an MTU.
     ///
     /// Omitted values are unknown.
     package init(current: UInt32? = nil, smallest: UInt32? = nil, largest: UInt32? = nil) {
@@ -398,7 +398,7 @@ package struct FamilySettings: Hashable, Sendable {
     /// Whether IPv4 broadcasts are forwarded (`bc_forwarding`); `nil` if not set here.
     package var forwardsBroadcasts: Bool?
 
-    /// Describes settings.
+    /// Creates settings.
     package init(
         family: IPAddress.Family,
         place: Place,
@@ -445,7 +445,7 @@ package struct RoutingSettings: Hashable, Sendable {
         return settings
     }()
 
-    /// Describes settings.
+    /// Creates settings.
     ///
     /// Omitted settings are unknown.
     package init(

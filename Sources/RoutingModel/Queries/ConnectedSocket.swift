@@ -71,7 +71,7 @@ package struct ConnectedSocket: Hashable, Sendable {
     /// connection without a socket (TIME_WAIT).
     package var progress: TCPProgress?
 
-    /// Describes a socket.
+    /// Creates the description of a socket.
     package init(
         _ flow: Flow,
         inode: UInt32 = 0,

@@ -241,19 +241,19 @@ package struct RouteMatch: Hashable, Sendable {
         }
     }
 
-    /// Describes an entry by the properties that the rules read.
+    /// Creates an entry from the properties that the rules read.
     package init(_ type: RouteType, _ nexthops: [Nexthop]) {
         self.init(type, nexthops.first)
         if nexthops.count > 1 { self.nexthops = nexthops }
     }
 
-    /// Describes an entry with one nexthop, or none.
+    /// Creates an entry with one nexthop, or none.
     package init(_ type: RouteType, _ nexthop: Nexthop?) {
         self.type = type
         self.nexthop = nexthop
     }
 
-    /// Wraps a whole entry.
+    /// Creates a match from a complete entry.
     package init(_ entry: Route) {
         self.init(entry.type, entry.nexthops)
         lifetime = entry.expires
@@ -416,7 +416,7 @@ package struct RouteRejection: RawRepresentable, Hashable, Sendable {
     /// The errno.
     package let rawValue: Int32
 
-    /// Wraps an errno.
+    /// Creates a rejection from an errno.
     package init(rawValue: Int32) {
         self.rawValue = rawValue
     }
@@ -444,7 +444,7 @@ package struct MultipathHashPolicy: RawRepresentable, Hashable, Sendable {
     /// The value of the sysctl.
     package let rawValue: Int
 
-    /// Wraps a value of the sysctl.
+    /// Creates a policy from a value of the sysctl.
     package init(rawValue: Int) {
         self.rawValue = rawValue
     }
@@ -478,7 +478,7 @@ package struct RouteLookup: Sendable {
     /// It is meaningless until the source has set it.
     package var result: RoutingResult = .success(.rejected(.noRoute))
 
-    /// Describes a query without an answer.
+    /// Creates a query without an answer.
     package init(_ query: RouteQuery) {
         self.query = query
     }

@@ -23,7 +23,7 @@ package struct Neighbour: Hashable, Sendable {
     /// Whether it answers.
     package var state: NeighbourState
 
-    /// Describes a neighbour.
+    /// Creates a neighbour.
     package init(interfaceIndex: UInt32, address: IPAddress, state: NeighbourState) {
         key = Key(interfaceIndex: interfaceIndex, address: address)
         self.state = state

@@ -10,7 +10,7 @@ package struct Route: Hashable, Sendable {
     ///
     /// Only IPv6 has such routes (RFC 8043).
     package var source: IPPrefix?
-    /// What happens to the packets.
+    /// The treatment of the packets by the kernel.
     package var type: RouteType
     /// The number of the routing table.
     package var table: UInt32
@@ -36,7 +36,7 @@ package struct Route: Hashable, Sendable {
     /// All flag bits of the message: RTM_F bits, and RTNH_F bits of the single nexthop in the low byte.
     package var flags: UInt32
 
-    /// Describes a route.
+    /// Creates a route.
     ///
     /// Omitted properties are those of a unicast route of the main table.
     package init(
@@ -156,7 +156,7 @@ package enum RouterPreference: UInt8, Hashable, Sendable {
     case low = 3
 }
 
-/// What the kernel does with packets that match a route.
+/// The treatment of packets that match a route.
 ///
 /// The kernel's counterpart is `rtm_type`, with the RTN numbers of `linux/rtnetlink.h`.
 @usableFromInline
@@ -269,7 +269,7 @@ package struct Nexthop: Hashable, Sendable {
     /// initializer would first write `nil` and then the value.
     package private(set) var encapsulation: Optional<Box<Encapsulation>>
 
-    /// Describes a nexthop.
+    /// Creates a nexthop.
     package init(
         interfaceIndex: UInt32,
         gateway: IPAddress? = nil,
@@ -405,7 +405,7 @@ package struct Encapsulation: Hashable, Sendable {
     /// The destination of the outer packet; `nil` if there is none, or if the attribute does not contain it.
     package var destination: IPAddress?
 
-    /// Describes an encapsulation.
+    /// Creates an encapsulation.
     package init(_ kind: Kind, to destination: IPAddress? = nil) {
         (self.kind, self.destination) = (kind, destination)
     }
@@ -463,7 +463,7 @@ package struct NexthopObject: Hashable, Sendable {
     /// The kind.
     package var kind: Kind
 
-    /// Describes a nexthop.
+    /// Creates a nexthop.
     package init(id: UInt32, kind: Kind) {
         self.id = id
         self.kind = kind

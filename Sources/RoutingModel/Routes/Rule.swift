@@ -6,7 +6,7 @@
 ///
 /// The kernel's counterpart is RTM_NEWRULE.
 package struct Rule: Hashable, Sendable {
-    /// What happens to a packet that a rule selects.
+    /// The action for a packet that a rule selects.
     package enum Action: Hashable, Sendable {
         /// Look the packet up in this table. Continue with the next rule if no route matches.
         case lookup(table: UInt32)
@@ -70,7 +70,7 @@ package struct Rule: Hashable, Sendable {
     /// Whether the kernel sent a selector that this version does not support.
     package var hasUnknownSelector = false
 
-    /// Describes a rule that matches every packet of a family.
+    /// Creates a rule that matches every packet of a family.
     ///
     /// Set the selectors afterwards.
     package init(family: IPAddress.Family, priority: UInt32, action: Action) {

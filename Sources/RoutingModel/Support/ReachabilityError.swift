@@ -76,7 +76,7 @@ public struct ReachabilityError: Error, Sendable {
         case thread
     }
 
-    /// Describes a failure.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - code: The cause of the error.
@@ -100,7 +100,7 @@ public struct ReachabilityError: Error, Sendable {
         contents = Box((failure, underlyingError, detail))
     }
 
-    /// Describes a system call that failed.
+    /// Creates an error from a system call that failed.
     package init(_ error: SystemCallError) {
         self.init(in: .systemCall, operation: error.operation, number: error.number)
     }

@@ -2,7 +2,7 @@
 
 import NetlinkRecording
 
-/// Parses the values of options; each error says what to give instead.
+/// Parses the values of options; each error contains a correct form.
 enum OptionValue {
     /// A command for a shell.
     static func command(_ text: String) throws -> String {
@@ -12,7 +12,7 @@ enum OptionValue {
         return text
     }
 
-    /// A time in seconds, with or without a fraction, or in the unit that follows.
+    /// A time with an optional fraction and an optional unit; seconds without a unit.
     static func duration(_ text: String) throws -> Duration {
         let units: [Substring: Double] = ["": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3_600]
         let (digits, unit) = split(text)
@@ -26,7 +26,7 @@ enum OptionValue {
         return .seconds(seconds)
     }
 
-    /// A size in bytes, or in the unit that follows, of at least a mebibyte.
+    /// A size of at least a mebibyte, with an optional unit; bytes without a unit.
     ///
     /// The units are those of the GNU programs: `M` and `MiB` are 1,048,576 bytes, `MB` is 1,000,000.
     static func size(_ text: String) throws -> UInt64 {
@@ -47,7 +47,7 @@ enum OptionValue {
         return size.partialValue
     }
 
-    /// A number, and the letters of the unit behind it.
+    /// A number, and the letters of its unit.
     private static func split(_ text: String) -> (number: Substring, unit: Substring) {
         let start = text.lastIndex { !$0.isLetter }.map(text.index(after:)) ?? text.startIndex
         return (text[..<start], text[start...])

@@ -34,7 +34,7 @@ enum ExitStatus: Int32 {
 
 /// A wrong command line, or a wrong value of an option.
 ///
-/// The description says what is wrong and what to write instead.
+/// The description contains the error and a correct form.
 typealias UsageError = SocketText.Invalid
 
 extension UsageError {
@@ -42,12 +42,12 @@ extension UsageError {
     static let noTargets = UsageError(
         "no target: give a name, an address, default, or - and targets on stdin")
 
-    /// Refuses options that have no effect beside another one.
+    /// Throws for options that have no effect together with another option.
     ///
     /// - Parameters:
-    ///   - options: The options, and whether they are given.
-    ///   - reason: Why they have none.
-    /// - Throws: A usage error that names those that are given.
+    ///   - options: The names of the options, and whether each is given.
+    ///   - reason: Why the options have no effect.
+    /// - Throws: A usage error that names the given options.
     static func refuse(
         _ options: [(name: String, isGiven: Bool)], because reason: String
     ) throws(UsageError) {

@@ -85,11 +85,11 @@ enum RecordedTime: Hashable {
     /// A time of day in UTC, in microseconds.
     case timeOfDay(Int64)
 
-    /// Parses a date, a time of day with minutes or seconds, or both; without a zone they are in UTC.
+    /// Parses a date, a time of day with minutes or seconds, or both; a text without a zone is in UTC.
     init(_ text: String) throws {
         guard let parts = text.wholeMatch(of: /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt ](.+))?/)?.output else {
             guard let time = Self.timeInUTC(text[...]) else { throw Self.invalid(text, Self.forms) }
-            // Another zone has another day.
+            // In another zone, the day in UTC can differ.
             let rest = time % Self.day
             self = .timeOfDay(rest < 0 ? rest + Self.day : rest)
             return
@@ -119,7 +119,7 @@ enum RecordedTime: Hashable {
     /// A day in microseconds.
     private static let day: Int64 = 86_400_000_000
 
-    /// The microseconds since midnight in UTC, before or after that day with a zone.
+    /// The microseconds since midnight in UTC; with a zone, the result can lie before or after that day.
     private static func timeInUTC(_ text: Substring) -> Int64? {
         let form = /([0-9:.]+)(?:[Zz]|([+-])([0-9]{2}):?([0-9]{2}))?/
         guard let match = text.wholeMatch(of: form)?.output, let time = timeOfDay(match.1) else { return nil }
@@ -133,7 +133,7 @@ enum RecordedTime: Hashable {
         let form = /([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?/
         guard let match = text.wholeMatch(of: form)?.output, let hours = Int64(match.1),
             let minutes = Int64(match.2), let seconds = Int64(match.3 ?? "0"),
-            // A leap second is the first of the next minute.
+            // A leap second counts as the first second of the next minute.
             hours < 24, minutes < 60, seconds <= 60
         else { return nil }
         let digits = (match.4 ?? "").prefix(6)
@@ -141,12 +141,12 @@ enum RecordedTime: Hashable {
         return (hours * 3_600 + minutes * 60 + seconds) * 1_000_000 + microseconds
     }
 
-    /// Whether the date is still to be found.
+    /// Whether the time has no date yet.
     var isTimeOfDay: Bool {
         if case .timeOfDay = self { true } else { false }
     }
 
-    /// The time; a time of day is the first one that is not before another time.
+    /// The time; a time of day is its first occurrence that is not before another time.
     func time(after start: Recording.Time?) -> Recording.Time {
         switch self {
         case .instant(let time): return time

@@ -16,7 +16,7 @@ struct TargetLines {
         case tooLong(String)
     }
 
-    /// Whether lines are given as they are, also blank ones and comments.
+    /// Whether lines are returned unchanged, including blank lines and comments.
     var isRaw = false
     /// The longest line, in bytes; a DNS name has at most 253.
     static let limit = 4_096

@@ -8,7 +8,7 @@ package import RoutingModel
 public struct NetworkRoute: Hashable, Sendable, Codable {
     /// The destinations of the entry; `IPPrefix.allV4` or `IPPrefix.allV6` for a default route.
     public let destination: IPPrefix
-    /// What happens to packets, in the words of ip-route(8), such as `unicast`, `local` or `blackhole`.
+    /// The treatment of packets, in the words of ip-route(8), such as `unicast`, `local` or `blackhole`.
     ///
     /// The kernel's counterpart is `rtm_type`.
     public let type: String

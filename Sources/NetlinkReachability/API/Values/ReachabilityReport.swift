@@ -95,11 +95,11 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
         case refused(errno: Int32)
     }
 
-    /// What happens to an answer.
+    /// The delivery of an answer to this host.
     public struct Returns: Hashable, Sendable, Codable {
         /// Whether the answer is delivered; `nil` if that is not known.
         public let isDelivered: Bool?
-        /// What this host does with the answer; `nil` if that is not known.
+        /// The treatment of the answer by this host; `nil` if that is not known.
         public let arrival: PacketArrival?
         /// Why it is not known, in words; `nil` if it is known.
         public let unknown: String?
