@@ -225,7 +225,8 @@ package final class KernelClosings: ClosingFeed {
     package func read(limit: Int) -> [ConnectedSocket] {
         socket.withLock { socket in
             var found: [ConnectedSocket] = []
-            // Lost notifications are missing in the evidence. The next dump shows the sockets that are still open.
+            // The evidence lacks sockets whose notifications were lost. The next dump lists the sockets that are
+            // still open.
             while found.count < limit {
                 let reading = try? socket.receive { message in
                     if let closed = try? ConnectedSocket(message, UInt16(IPPROTO_TCP)) {

@@ -64,7 +64,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     /// A result, and the index of its query.
     typealias Item = (index: Int, result: Outcome)
 
-    /// Who receives the results.
+    /// The receiver of the results.
     enum Receiver: Sendable {
         case handler(Handler, NetworkSource.Delivery)
         /// The continuation is boxed: its type has no fixed layout, and the runtime would copy each receiver.
@@ -104,7 +104,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         /// Whether the handler is running.
         var isCalling = false
         var places: [Place]
-        /// The undelivered queries, from `firstDue` on, with the result where every result is kept.
+        /// The queries with undelivered results, from `firstDue` on; with the result if every result is kept.
         var due: [(index: Int, result: Outcome?)] = []
         var firstDue = 0
         /// Closures to call when the handler has returned.

@@ -48,8 +48,8 @@ package final class SystemResolver: HostResolver {
         { [blockingCall] (_) throws(ReachabilityError) in try blockingCall(query.name, query.families) }
     }
 
-    /// The result of a name that needs no call: the loopback addresses for `localhost`, which no resolver decides
-    /// (RFC 6761, section 6.3), and `timedOut` for other names if the time limit is zero.
+    /// The result for a name that needs no call: for `localhost`, the loopback addresses (RFC 6761, section 6.3); for
+    /// other names, `timedOut` if the time limit is zero.
     private static func withoutCall(_ query: NameQuery) -> ReachabilityTarget.Resolution? {
         guard query.name.isLocalhost else { return query.timeout > .zero ? nil : .timedOut }
         var addresses: [IPAddress] = []

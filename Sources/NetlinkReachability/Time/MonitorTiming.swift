@@ -13,8 +13,8 @@ enum MonitorTiming {
     static let trailing = Duration.milliseconds(250)
     /// How often a burst that does not end is evaluated.
     static let burstLimit = Duration.seconds(1)
-    /// When removals are evaluated again: the kernel notifies of some before it removes the routes, and of some not
-    /// at all.
+    /// The time after which removals are evaluated again: the kernel sends some notifications before it removes the
+    /// routes, and sends none for some removals.
     static let secondLook = Duration.milliseconds(250)
     /// The first pause after notifications were lost.
     ///

@@ -185,7 +185,8 @@ extension HostState {
         return isShared ? [Route.localTable, Route.mainTable] : [table]
     }
 
-    /// Whether the main table allows an IPv6 gateway as on the link of an interface: `ip6_route_check_nh_onlink`.
+    /// Whether the main table allows an IPv6 gateway with the flag `onlink` on an interface:
+    /// `ip6_route_check_nh_onlink`.
     private func fitsOnLink(_ gateway: IPAddress, _ index: UInt32) throws(KernelRefusal) -> Bool {
         let table = snapshot.vrf(ofInterface: index)?.vrfTable ?? Route.mainTable
         let search = GatewaySearch(isStrict: false, needsCarrier: false)

@@ -3,7 +3,9 @@
 import NetlinkReachability
 import RoutingModel
 
-/// Why packets of a working interface may not arrive, in words; the kernel's answer does not contain this.
+/// Reasons, in words, why packets of a working interface may not arrive.
+///
+/// The kernel's answer does not contain them.
 struct InterfaceWarning {
     /// The name of the interface.
     let name: String

@@ -91,7 +91,7 @@ struct TimelineText {
         }
     }
 
-    /// The losses; losses of targets that were lost and restored together are one loss.
+    /// The losses; targets that became unreachable and reachable together share one loss.
     private var losses: [(time: Recording.Time, targets: [String], words: String)] {
         var losses: [(time: Recording.Time, targets: [String], words: String)] = []
         for lane in timeline.lanes {

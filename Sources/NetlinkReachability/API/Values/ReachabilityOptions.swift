@@ -311,7 +311,7 @@ extension ReachabilityOptions.IPProtocol: CustomStringConvertible {
 extension Decoder {
     /// A container of an object that a user writes.
     ///
-    /// An unknown key is a mistake here, not an addition of a newer version.
+    /// An unknown key is an error, because a user writes the object; a newer version cannot have added the key.
     ///
     /// - Throws: `DecodingError` that names the unknown key and the valid keys.
     func input<Key: CodingKey & CaseIterable>(
