@@ -27,7 +27,8 @@ final class ResolverFiles {
 
     /// Readable after one of the files or folders has changed.
     let descriptor: Int32
-    /// Has an exceptional condition after the mounts of this process have changed; -1 without `/proc`.
+    /// The descriptor that poll(2) reports with POLLPRI after the mounts of this process have changed; -1 without
+    /// `/proc`.
     let mountDescriptor: Int32
     private let paths: [String]
     /// The watched names in each watched folder; a watched file has the name "".

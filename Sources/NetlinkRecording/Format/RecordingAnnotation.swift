@@ -80,7 +80,7 @@ package enum RecordingAnnotation: Hashable, Sendable {
         /// The errno of the kernel's refusal, 0 for none.
         package var number: Int32
 
-        /// Names a table.
+        /// Creates the name of a table.
         package init(_ table: DumpRequest.Table, family: IPAddress.Family? = nil, number: Int32 = 0) {
             self.table = table
             self.family = family

@@ -147,7 +147,7 @@ extension SnapshotLookup {
         if longest(Route.mainTable) > length { consulted.insert(.sharedTree) }
     }
 
-    /// Goes from the longest prefix to the shortest.
+    /// Searches from the longest prefix to the shortest.
     ///
     /// If tables share a tree, the first table comes first.
     mutating func findIPv4(in numbers: [UInt32]) throws(ReachabilityError) -> Finding? {

@@ -203,7 +203,7 @@ package struct OperationalState: RawRepresentable, Hashable, Sendable {
     package static let testing = OperationalState(rawValue: 4)
     /// Has a carrier and waits for an external event, such as an authentication.
     package static let dormant = OperationalState(rawValue: 5)
-    /// Ready.
+    /// Can pass packets.
     package static let up = OperationalState(rawValue: 6)
 }
 
