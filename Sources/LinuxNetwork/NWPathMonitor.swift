@@ -41,7 +41,7 @@ public final class NWPathMonitor: Sendable {
 
     private struct State {
         var handler: (@Sendable (NWPath) -> Void)?
-        /// From the start to the end: this object, the program's queue, and the queue of the calls.
+        /// This monitor, the program's queue and the queue of the calls; `nil` unless the monitor is running.
         var started: (monitor: NWPathMonitor, queue: DispatchQueue, calls: DispatchQueue)?
         /// The observation that calls the handler; `nil` without a handler.
         var observation: Observation?

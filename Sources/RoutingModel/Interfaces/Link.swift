@@ -606,7 +606,7 @@ package struct LinkReport: Hashable, Sendable {
     /// Whether the message describes the whole interface.
     package var isWhole: Bool
 
-    /// Wraps the contents of a message.
+    /// Creates a message from its contents.
     package init(_ link: Link, isWhole: Bool = true) {
         self.link = link
         self.isWhole = isWhole

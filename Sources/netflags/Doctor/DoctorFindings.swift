@@ -191,7 +191,7 @@ struct RouteComparison: Hashable {
 }
 
 extension [Route] {
-    /// These routes without others, each of which removes one equal route.
+    /// The routes that remain after each route of another list removes one equal route.
     ///
     /// Only fields that libnl stores are compared.
     fileprivate func without(_ others: [Route]) -> [Route] {
