@@ -58,7 +58,8 @@ struct ChangeRun {
         let tunnels = NetworkGenerator.tunnels(seed: seed) + NetworkGenerator.oddTunnel(seed: seed)
         let commands =
             [generator.promotion()] + NetworkGenerator.uplinks(seed: seed)
-            + NetworkGenerator.packets(seed: seed) + generator.commands() + tunnels
+            + NetworkGenerator.packets(seed: seed) + generator.commands()
+            + NetworkGenerator.deadNexthops(seed: seed) + NetworkGenerator.oddities(seed: seed) + tunnels
         var tunnelChanges = SeededGenerator(seed: seed ^ 0x6368_616e)
         let targets = generator.hostTargets() + (tunnels.isEmpty ? [] : NetworkGenerator.tunnelTargets)
         try Self.make(commands)

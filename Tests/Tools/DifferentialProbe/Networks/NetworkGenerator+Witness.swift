@@ -44,7 +44,7 @@ extension NetworkGenerator {
     }
 
     /// Routes with several nexthops, one of them without a carrier, and what the kernel chooses one by.
-    private static func deadNexthops(seed: UInt64) -> [Command] {
+    static func deadNexthops(seed: UInt64) -> [Command] {
         var random = SeededGenerator(seed: seed ^ 0x6861_7368)
         guard random.once(in: 3) else { return [] }
         let (dead, other) = (random.below(3), random.below(3))
@@ -76,7 +76,7 @@ extension NetworkGenerator {
 
     /// Null routes, default routes from link-local addresses, loopback addresses behind an interface, and rules by
     /// alternative names.
-    private static func oddities(seed: UInt64) -> [Command] {
+    static func oddities(seed: UInt64) -> [Command] {
         var random = SeededGenerator(seed: seed ^ 0x6f64_6473)
         let number = random.below(3)
         var commands: [Command] = []
