@@ -241,35 +241,31 @@ extension Known {
     private mutating func finding(of packet: ArrivingPacket) throws(Interruption) -> RouteType? {
         let rules = try host.rules.get().filter { $0.family == .v4 }
         let selected = try rulePacket(packet.query, rules)
-        return try rules.walk(
-            vrfTable: selected.vrf?.vrfTable,
-            selects: { (rule) throws(Interruption) in rule.selects(selected) },
-            visit: { (rule, step) throws(Interruption) -> RouteType?? in
-                switch step {
-                case .goto: return nil
-                case .undecided: return .some(nil)
-                case .refusal(.noRoute): return RouteType.unreachable
-                case .refusal(.prohibited): return RouteType.prohibit
-                case .refusal: return RouteType.blackhole
-                case .table(let table):
-                    let query = TableQuery(table: table, address: packet.destination)
-                    let route = try host.routes.get(query).filter { route in
-                        (route.tos == 0 || route.tos == packet.query.comparedTypeOfService)
-                            && (route.nexthops.isEmpty
-                                || !route.nexthops.allSatisfy { $0.flags.contains(.dead) })
-                    }.min { one, other in
-                        (-one.destination.length, -Int(one.tos), one.priority)
-                            < (-other.destination.length, -Int(other.tos), other.priority)
-                    }
-                    guard let route, route.type != .throw else { return nil }
-                    // A refusal has no prefix to suppress.
-                    if !route.type.isRejecting, rule.suppresses(length: route.destination.length, group: nil)
-                    {
-                        return nil
-                    }
-                    return .some(rule.suppressedGroup == nil ? route.type : nil)
+        return try rules.walk(for: selected) { (rule, step) throws(Interruption) -> RouteType?? in
+            switch step {
+            case .goto: return nil
+            case .undecided: return .some(nil)
+            case .refusal(.noRoute): return RouteType.unreachable
+            case .refusal(.prohibited): return RouteType.prohibit
+            case .refusal: return RouteType.blackhole
+            case .table(let table):
+                let query = TableQuery(table: table, address: packet.destination)
+                let route = try host.routes.get(query).filter { route in
+                    (route.tos == 0 || route.tos == packet.query.comparedTypeOfService)
+                        && (route.nexthops.isEmpty
+                            || !route.nexthops.allSatisfy { $0.flags.contains(.dead) })
+                }.min { one, other in
+                    (-one.destination.length, -Int(one.tos), one.priority)
+                        < (-other.destination.length, -Int(other.tos), other.priority)
                 }
-            }) ?? nil
+                guard let route, route.type != .throw else { return nil }
+                // A refusal has no prefix to suppress.
+                if !route.type.isRejecting, rule.suppresses(length: route.destination.length, group: nil) {
+                    return nil
+                }
+                return .some(rule.suppressedGroup == nil ? route.type : nil)
+            }
+        } ?? nil
     }
 }
 

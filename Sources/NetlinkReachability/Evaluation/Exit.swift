@@ -95,12 +95,10 @@ extension Known {
         let leading = walk.rules.filter { rule in
             if case .refusal? = rule.step(vrfTable: nil) { false } else { true }
         }
-        leading.walk(
-            vrfTable: walk.packet.vrf?.vrfTable, selects: { $0.selects(walk.packet) },
-            visit: { rule, step -> Void? in
-                if case .table(let table) = step { steps.append((rule, table)) }
-                return nil
-            })
+        leading.walk(for: walk.packet) { rule, step -> Void? in
+            if case .table(let table) = step { steps.append((rule, table)) }
+            return nil
+        }
         let others = walk.rules.compactMap { rule -> (rule: Rule, table: UInt32)? in
             guard case .table(let table)? = rule.step(vrfTable: nil),
                 !steps.contains(where: { $0.table == table })

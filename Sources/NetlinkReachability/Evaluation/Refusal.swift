@@ -47,20 +47,18 @@ extension Known {
         guard let rules = rules.answer, let routes = routes.answer else { return nil }
         let family = query.destination.family
         let packet = try rulePacket(query, rules)
-        return rules.filter { $0.family == family }.walk(
-            selects: { $0.selects(packet) },
-            visit: { rule, step -> Refusal?? in
-                switch step {
-                case .goto: return nil
-                case .undecided: return .some(nil)
-                case .refusal(let own): return rejection == own ? Refusal.rule(rule) : nil
-                case .table(let table):
-                    let longest = routes.filter { $0.table == table }
-                        .max { ($0.destination.length, $1.priority) < ($1.destination.length, $0.priority) }
-                    guard let longest, longest.type.rejection == rejection else { return nil }
-                    return .some(.route(longest))
-                }
-            }) ?? nil
+        return rules.filter { $0.family == family }.walk(for: packet) { rule, step -> Refusal?? in
+            switch step {
+            case .goto: return nil
+            case .undecided: return .some(nil)
+            case .refusal(let own): return rejection == own ? Refusal.rule(rule) : nil
+            case .table(let table):
+                let longest = routes.filter { $0.table == table }
+                    .max { ($0.destination.length, $1.priority) < ($1.destination.length, $0.priority) }
+                guard let longest, longest.type.rejection == rejection else { return nil }
+                return .some(.route(longest))
+            }
+        } ?? nil
     }
 
     /// A packet as policy rules see it.

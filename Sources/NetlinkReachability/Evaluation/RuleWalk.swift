@@ -53,19 +53,17 @@ extension Known {
             case .goto?, .undecided?, nil: false
             }
         }
-        let deciding = rules.walk(
-            vrfTable: vrfTable, selects: { [packet = walk.packet] in $0.selects(packet) },
-            visit: { rule, step -> Rule? in
-                if step == .undecided {
-                    let hidden = rule.step(vrfTable: vrfTable)
-                    if case .goto? = hidden { walk.undecided.append(rule) }
-                    if decides(rule, hidden) { walk.undecided.append(rule) }
-                    return nil
-                }
-                if decides(rule, step) { return rule }
-                walk.passed.append(rule)
+        let deciding = rules.walk(for: walk.packet) { rule, step -> Rule? in
+            if step == .undecided {
+                let hidden = rule.step(vrfTable: vrfTable)
+                if case .goto? = hidden { walk.undecided.append(rule) }
+                if decides(rule, hidden) { walk.undecided.append(rule) }
                 return nil
-            })
+            }
+            if decides(rule, step) { return rule }
+            walk.passed.append(rule)
+            return nil
+        }
         if walk.undecided.isEmpty {
             walk.deciding = deciding
         } else if let deciding {

@@ -24,16 +24,14 @@ struct QueryReading {
         routes.formUnion((entry.map { [$0] } ?? over.filter { $0.type != .unicast }).map(\.identity))
         let tables = Set(over.map(\.table))
         let packet = state.rulePacket(query)
-        state.rules(query.destination.family).walk(
-            vrfTable: packet.vrf?.vrfTable, selects: { $0.selects(packet) },
-            visit: { rule, step -> Void? in
-                if case .lookup(let table) = rule.action, !rule.isL3MDev, !tables.contains(table) {
-                    return nil
-                }
-                rules.insert(rule)
-                guard let entry, step == .table(entry.table) else { return nil }
-                return rule.suppresses(length: entry.destination.length, group: nil) ? nil : ()
-            })
+        state.rules(query.destination.family).walk(for: packet) { rule, step -> Void? in
+            if case .lookup(let table) = rule.action, !rule.isL3MDev, !tables.contains(table) {
+                return nil
+            }
+            rules.insert(rule)
+            guard let entry, step == .table(entry.table) else { return nil }
+            return rule.suppresses(length: entry.destination.length, group: nil) ? nil : ()
+        }
     }
 
     /// Whether a difference, on the side of this state, is a rule or a route that decides.

@@ -33,26 +33,20 @@ package struct RulePacket: Sendable {
 
 extension Rule {
     /// What is not known of a packet, or of a rule, and decides whether the rule selects the packet.
-    package struct OpenSelectors: OptionSet, Sendable {
-        package let rawValue: UInt8
-
-        package init(rawValue: UInt8) {
-            self.rawValue = rawValue
-        }
-
+    package enum OpenSelector: Sendable {
         /// The user.
-        package static let user = OpenSelectors(rawValue: 1)
+        case user
         /// Whether a rule that names a VRF as an interface takes the packets of its ports: kernels differ.
-        package static let vrf = OpenSelectors(rawValue: 2)
+        case vrf
         /// The source that the route would give the packet (`fib6_rule_saddr`).
-        package static let source = OpenSelectors(rawValue: 4)
+        case source
         /// A selector that this version does not know.
-        package static let unknown = OpenSelectors(rawValue: 8)
+        case unknown
     }
 
     /// What decides whether the selectors of the rule take a packet; `nil` if they do not take it.
-    package func openSelectors(for packet: RulePacket) -> OpenSelectors? {
-        var open: OpenSelectors = hasUnknownSelector ? .unknown : []
+    package func openSelectors(for packet: RulePacket) -> Set<OpenSelector>? {
+        var open: Set<OpenSelector> = hasUnknownSelector ? [.unknown] : []
         guard matchesInterfaces(of: packet, &open), matchesFlow(of: packet.query) else { return nil }
         if let destination, !destination.contains(packet.query.destination) { return nil }
         if let source {
@@ -65,7 +59,7 @@ extension Rule {
             }
         }
         if let users {
-            guard let user = packet.user else { return open.union(.user) }
+            guard let user = packet.user else { return open.union([.user]) }
             if !users.contains(user) { return nil }
         }
         return open
@@ -77,7 +71,7 @@ extension Rule {
         return open.isEmpty ? !isInverted : nil
     }
 
-    private func matchesInterfaces(of packet: RulePacket, _ open: inout OpenSelectors) -> Bool {
+    private func matchesInterfaces(of packet: RulePacket, _ open: inout Set<OpenSelector>) -> Bool {
         if isL3MDev, packet.vrf == nil { return false }
         let index = packet.query.inputInterface
         if let name = inputInterface {
@@ -191,6 +185,17 @@ extension [Rule] {
             }
         }
         return nil
+    }
+
+    /// Walks the rules of one family for a packet, where it is known or not by the packet whether a rule selects it.
+    @discardableResult
+    package func walk<Value, Failure>(
+        for packet: RulePacket,
+        visit: (Rule, Rule.Step) throws(Failure) -> Value?
+    ) throws(Failure) -> Value? {
+        try walk(
+            vrfTable: packet.vrf?.vrfTable, selects: { (rule) throws(Failure) in rule.selects(packet) },
+            visit: visit)
     }
 }
 

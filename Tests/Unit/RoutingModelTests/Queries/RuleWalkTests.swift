@@ -20,12 +20,10 @@ struct RuleWalkTests {
         _ rules: [Rule], _ packet: RulePacket = packet, until table: UInt32? = nil
     ) -> [UInt32] {
         var visited: [UInt32] = []
-        rules.walk(
-            vrfTable: packet.vrf?.vrfTable, selects: { $0.selects(packet) },
-            visit: { rule, step -> Void? in
-                visited.append(rule.priority)
-                return table.map { step == .table($0) } == true ? () : nil
-            })
+        rules.walk(for: packet) { rule, step -> Void? in
+            visited.append(rule.priority)
+            return table.map { step == .table($0) } == true ? () : nil
+        }
         return visited
     }
 
