@@ -3,9 +3,9 @@
 internal import RoutingModel
 
 extension HostChange {
-    /// Parses the words of ip(8), with its abbreviations of objects and commands.
+    /// Parses the words of ip(8), or those of sysctl(8) behind `sysctl`.
     ///
-    /// `ip` and its options may come first.
+    /// Abbreviations of objects and commands are accepted, and `ip` and its options before them.
     ///
     /// - Parameter text: The words, such as `link set eth0 down` or `-6 route del default`.
     /// - Throws: A refusal without an errno. It names the unknown word and the known ones.
@@ -14,13 +14,14 @@ extension HostChange {
         _ = words.skip("ip")
         try words.takeOptions()
         let object = try words.take(
-            "a change", among: ["address", "route", "rule", "link", "carrier"], isAbbreviated: true)
+            "a change", among: ["address", "route", "rule", "link", "carrier", "sysctl"], isAbbreviated: true)
         let actions =
             switch object {
             case "address": [try words.addressAction()]
             case "route": try words.routeActions()
             case "rule": [try words.ruleAction()]
             case "link": try words.linkActions()
+            case "sysctl": try words.settingActions()
             default: [try words.carrier(try words.take("an interface"))]
             }
         if let word = words.next { throw ChangeWords.unknown(word, "nothing more") }

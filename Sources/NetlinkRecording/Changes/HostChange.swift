@@ -25,6 +25,20 @@ package struct HostChange: Hashable, Sendable {
         case flushRoutes(RouteFlush)
         case rule(RuleRequest, isAdded: Bool)
         case flushRules(IPAddress.Family)
+        case setting(SettingRequest)
+    }
+
+    /// A setting of IPv4.
+    package struct SettingRequest: Hashable, Sendable {
+        package enum Name: String, Sendable {
+            case forwarding
+            case reversePathFilter = "rp_filter"
+        }
+
+        /// The name of an interface, `all` or `default`.
+        let device: String
+        let name: Name
+        let value: UInt8
     }
 
     /// The change of a route or an address.

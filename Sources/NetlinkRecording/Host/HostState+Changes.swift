@@ -70,6 +70,7 @@ extension HostState {
         case .flushAddresses(let request): try flush(request)
         case .flushRoutes(let request): try flush(request)
         case .flushRules(let family): flushRules(family)
+        case .setting(let request): try set(request)
         case .route(.delete, let request): try removeRoute(request)
         case .route(let verb, let request): try setRoute(request, verb)
         case .rule(let request, true): try add(request)
@@ -82,6 +83,25 @@ extension HostState {
         if let link = snapshot.links.values.first(where: { $0.isNamed(name) }) { return link.index }
         let known = links.map(\.name).joined(separator: ", ")
         throw KernelRefusal(ENODEV, "\(Link.absence(ofName: name)), only \(known)")
+    }
+
+    /// Changes a setting; forwarding of all is that of each interface, too (`inet_forward_change`).
+    private mutating func set(_ request: HostChange.SettingRequest) throws(KernelRefusal) {
+        let forwards = request.name == .forwarding ? request.value != 0 : nil
+        let filter = request.name == .reversePathFilter ? request.value : nil
+        let places: [FamilySettings.Place]
+        switch request.device {
+        case "default": places = [.newInterfaces]
+        case "all":
+            let isChanged = forwards != nil && snapshot.settings.arrival.ipv4Forwards != forwards
+            places = [.all] + (isChanged ? [.newInterfaces] + links.map { .interface($0.index) } : [])
+        default: places = [.interface(try index(of: request.device))]
+        }
+        for place in places {
+            let settings = FamilySettings(
+                family: .v4, place: place, forwards: forwards, reversePathFilter: filter)
+            apply(.settings(settings), .settings)
+        }
     }
 
     // MARK: Interfaces
