@@ -74,7 +74,7 @@ struct PacketRouteTests {
         try host.expect(.defaultPath, .none, "unusableSource")
         try host.expect("fe80::9%w0", .direct, "onLink", through: "w0")
         try host.expect("2001:db8:5::9", .direct, "onLink", through: "w0")
-        try host.ip("addr add 2001:db8::1/64 dev w0 nodad")
+        try host.address("w0", "2001:db8::1/64")
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0", gateway: "fe80::254")
     }
 
@@ -164,7 +164,8 @@ struct PacketRouteTests {
                 == "no usable source address on w0: only link-local, and 2001:db8::1 \(state)")
         let bound = try host.ask("2001:db8:f::1", ["source=2001:db8::1"])
         #expect(bound.reason == "notOwnAddress" && bound.text == "the source 2001:db8::1 \(state)")
-        try host.ip("addr del 2001:db8::1/64 dev w0", "addr add 2001:db8::1/64 dev w0 nodad")
+        try host.ip("addr del 2001:db8::1/64 dev w0")
+        try host.address("w0", "2001:db8::1/64")
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 

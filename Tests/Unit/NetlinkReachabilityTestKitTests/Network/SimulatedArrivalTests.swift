@@ -63,7 +63,7 @@ struct SimulatedArrivalTests {
         ("sysctl", "a setting is missing"), ("sysctl net.ipv4.tcp_ecn=1", "net.ipv4.ip_forward"),
         ("sysctl net.ipv4.conf.eth0.rp_filter=3", "rp_filter with =VALUE"),
         ("sysctl net.ipv4.ip_forward", "with =VALUE"),
-        ("sysctl net.ipv4.conf.eth7.rp_filter=1", "no interface is named \"eth7\""),
+        ("sysctl net.ipv4.conf.eth7.rp_filter=1", "there is no interface \"eth7\""),
     ])
     func `a setting that is not known is an error that says what is`(change: String, message: String) {
         #expect(throws: SimulationError.self) { try network.change { try $0.apply(change) } }
