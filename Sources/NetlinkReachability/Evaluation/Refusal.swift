@@ -65,7 +65,7 @@ extension Known {
     mutating func rulePacket(_ query: RouteQuery, _ rules: [Rule]) throws(Interruption) -> RulePacket {
         var packet = RulePacket(query)
         if query.user == nil, rules.contains(where: { $0.users != nil }) {
-            packet.user = try host.askingUser.get()
+            packet.user = try unnotified.askingUser.get()
         }
         if query.inputInterface > 1 { packet.inputInterface = try link(query.inputInterface) }
         if query.outputInterface != 0 { packet.outputInterface = try link(query.outputInterface) }

@@ -27,7 +27,8 @@ extension Known {
     /// - Returns: The rules.
     /// - Throws: An ``Interruption`` if it needs more, or the rules are not known.
     mutating func rules(of query: RouteQuery, _ answer: RouteAnswer) throws(Interruption) -> RuleWalk {
-        let rules = try host.rules.get().filter { $0.family == query.destination.family }
+        // They explain an answer that does not depend on the whole list of them.
+        let rules = try unnotified.rules.get().filter { $0.family == query.destination.family }
         var walk = RuleWalk(rules: rules, packet: try rulePacket(query, rules))
         var (entry, rejection) = (answer.entry, RouteRejection?.none)
         if case .rejected(let given) = answer {

@@ -14,8 +14,9 @@ extension ChangeWords {
         return actions
     }
 
-    /// A setting such as `net.ipv4.conf.eth0.rp_filter=1`; with slashes instead, or with a slash for each dot in the name
-    /// of the interface.
+    /// A setting such as `net.ipv4.conf.eth0.rp_filter=1`.
+    ///
+    /// It can have slashes in place of the dots, or a slash for each dot in the name of the interface.
     private func setting(_ text: String) throws(KernelRefusal) -> HostChange.SettingRequest {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let separator = text.first { $0 == "." || $0 == "/" } ?? "."

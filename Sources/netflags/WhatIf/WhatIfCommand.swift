@@ -16,7 +16,7 @@ struct WhatIf: NetflagsCommand {
         discussion: """
             A change is one argument in the words of ip(8): 'link set eth0 down', 'route replace default via \
             192.0.2.1', 'addr del 192.0.2.2/24 dev eth0', 'rule add to 198.51.100.0/24 lookup 100', and \
-            'carrier eth0 off' for a cable, or of sysctl(8): 'sysctl net.ipv4.ip_forward=1'. None is made.
+            'carrier eth0 off' for a cable. None is made.
 
             What the changes do to links, addresses, routes and rules comes first, then targets as diff prints them. \
             Without targets after -- they are the default path, an address of each network that is concerned, and of \
