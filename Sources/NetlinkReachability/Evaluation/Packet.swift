@@ -283,10 +283,13 @@ extension Packet {
             return (query.source, answer)
         }
         // Each nexthop of an IPv4 route has its own source address. The kernel's answer has the source of the nexthop
-        // that its hash chooses for this destination. A recording does not contain the hash.
-        let isOpen = candidate.isDefaultPath && !isIPv6 && answer.hasSeveralNexthops
+        // that its hash chooses for this destination. A recording does not contain the hash. A hash of ports that are
+        // not given chooses again for each connection.
+        let haveSeveral = !isIPv6 && answer.hasSeveralNexthops
+        let policy = haveSeveral ? try known.unnotified.multipathHashPolicies.get(.v4) : nil
+        let isChosenAgain = policy != nil
         var sources: [IPAddress]
-        if !isOpen, let source = answer.source {
+        if !isChosenAgain, !haveSeveral || !candidate.isDefaultPath, let source = answer.source {
             sources = source.isUnspecified ? [] : [source]
         } else {
             sources = try known.host.sources.get(SourceQuery(query, after: answer))
@@ -295,7 +298,10 @@ extension Packet {
         if isIPv6, !answer.isRejected {
             return (nil, sources.isEmpty ? .rejected(.noSourceAddress) : answer)
         }
-        return sources.isEmpty ? (nil, answer) : try select(query, after: answer, from: sources, &known)
+        if sources.isEmpty { return (nil, answer) }
+        var selection = try select(query, after: answer, from: sources, &known)
+        if isChosenAgain { selection.answer = selection.answer.with { $0.isNexthopUndecided = false } }
+        return selection
     }
 
     /// The source address that the kernel selects for a bound IPv4 packet without a matching route; `nil` for none.

@@ -178,6 +178,33 @@ struct PacketTests {
         #expect(Self.walk(path, answers).last == "from - through 2 3")
     }
 
+    /// The flags had been those from the source of one nexthop, and other connections have another source.
+    @Test(
+        arguments: [
+            (.addresses, "from 192.0.2.2 through 2"), (.init(rawValue: 1), "from - through 2 3"),
+            (nil, "from 192.0.2.2 through 2"),
+        ] as [(MultipathHashPolicy?, String)])
+    func `the sources of several nexthops are each looked up if connections use different ones`(
+        policy: MultipathHashPolicy?, end: String
+    ) throws {
+        var answers = ScriptedAnswers(policy: policy, sources: [Self.own, gateway])
+        let entry = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)])
+        answers.bySource[nil] = .success(
+            RouteAnswer.taken(entry).with { ($0.source, $0.dependsOnSource) = (Self.own, true) })
+        (answers.bySource[Self.own], answers.bySource[gateway]) = (
+            .success(Self.answer(2)), .success(Self.answer(3))
+        )
+        answers.choices = [nil: .success(Self.answer(2, from: Self.own, dependsOnSource: true))]
+        let packet = Self.packet(remote)
+        #expect(Self.walk(packet, answers).last == end)
+        let route = answers.walk { (known) throws(Interruption) in try packet.route(&known) }.last
+        guard case .value(.success(let route)) = route, case .answered(let answer) = route.outcome else {
+            Issue.record("the packet has no route")
+            return
+        }
+        #expect(!answer.isNexthopUndecided)
+    }
+
     // MARK: Encapsulation
 
     @Test(
