@@ -40,7 +40,7 @@ struct Check: TargetListCommand {
         let query = try query()
         let operands = try query.operands()
         if let question = try settings.arrival(query, socket) { return try question.run(query, operands) }
-        if let question = try settings.exit(query) { return try question.run(query, operands) }
+        if let question = try settings.egress(query) { return try question.run(query, operands) }
         let output = Output.standard
         var pending = PendingReports(query, try query.recording?.source() ?? .kernel)
         var format: (any LineFormat)? =
@@ -145,7 +145,7 @@ struct CheckSettings: ParsableArguments {
     /// The question of `--why-not`; `nil` without it.
     ///
     /// - Throws: A usage error for options whose output it does not have.
-    func exit(_ query: TargetQuery) throws(UsageError) -> TargetQuestion<PacketExit>? {
+    func egress(_ query: TargetQuery) throws(UsageError) -> TargetQuestion<PacketEgress>? {
         guard let whyNot else { return nil }
         try UsageError.refuse(
             [("--explain", explain), ("--format prometheus", query.format == .prometheus)],

@@ -87,21 +87,21 @@ extension TargetQuestion<PacketArrival> {
     }
 }
 
-extension TargetQuestion<PacketExit> {
+extension TargetQuestion<PacketEgress> {
     /// What `--why-not` asks: what keeps packets to the targets from leaving through an interface.
     init(whyNot interface: String) {
         query = { (target, options) throws(ReachabilityError) in
-            .exit(of: target, through: InterfaceReference(nameOrIndex: interface), options: options)
+            .egress(of: target, through: InterfaceReference(nameOrIndex: interface), options: options)
         }
         isYes = \.leaves
         members = { answer, json in
-            let exit = try? answer.get()
-            json.member("leaves", exit?.leaves)
-            json.member("obstacle", exit?.obstacle?.rawValue)
-            json.member("reason", exit?.reason ?? answer.failure?.description ?? "")
-            json.member("rule", object: exit?.rule) { $1.members($0) }
-            json.member("route", object: exit?.route) { $1.members($0) }
-            json.member("other", object: exit?.other) { $1.members($0) }
+            let egress = try? answer.get()
+            json.member("leaves", egress?.leaves)
+            json.member("obstacle", egress?.obstacle?.rawValue)
+            json.member("reason", egress?.reason ?? answer.failure?.description ?? "")
+            json.member("rule", object: egress?.rule) { $1.members($0) }
+            json.member("route", object: egress?.route) { $1.members($0) }
+            json.member("other", object: egress?.other) { $1.members($0) }
             json.member("error", answer.failure?.description)
         }
     }

@@ -3,11 +3,11 @@
 import AddressLiterals
 import Fakes
 import NetlinkReachability
-import RoutingModel
 import NetlinkRecording
+import RoutingModel
 import Testing
 
-/// The rules that a report names, and what `exit` says where they are not known.
+/// The rules that a report names, and what `egress` says where they are not known.
 struct ReportedRulesTests {
     private static let route = NetworkChange.route("0.0.0.0/0", via: "192.0.2.254", dev: 2)
 
@@ -36,8 +36,8 @@ struct ReportedRulesTests {
         #expect(found.deciding == nil)
         #expect(found.table == 254)
         #expect(found.undecided.map(\.priority) == [100, 32_766])
-        let exit = NetworkQuery.exit(of: .address("203.0.113.7"), through: "eth1")
-        #expect(throws: ReachabilityError.self) { try source.blockingValue(of: exit) }
+        let egress = NetworkQuery.egress(of: .address("203.0.113.7"), through: "eth1")
+        #expect(throws: ReachabilityError.self) { try source.blockingValue(of: egress) }
     }
 
     @Test func `a rule with a selector that is not known counts only where it could have decided`() throws {
@@ -76,13 +76,13 @@ struct ReportedRulesTests {
         var options = ReachabilityOptions()
         options.interface = "eth0"
         let target = ReachabilityTarget.address("203.0.113.7")
-        let bound = NetworkQuery.exit(of: target, through: "eth1", options: options)
+        let bound = NetworkQuery.egress(of: target, through: "eth1", options: options)
         #expect(try source(Self.route).blockingValue(of: bound).obstacle == .binding)
         let dead = NetworkChange.route(
             "0.0.0.0/0", nexthops: [Nexthop(interfaceIndex: 3, flags: [.dead, .linkDown])])
-        let exit = NetworkQuery.exit(of: target, through: "eth1")
+        let egress = NetworkQuery.egress(of: target, through: "eth1")
         #expect(
-            try source(dead, .route("0.0.0.0/0", dev: 2, metric: 9)).blockingValue(of: exit).obstacle
+            try source(dead, .route("0.0.0.0/0", dev: 2, metric: 9)).blockingValue(of: egress).obstacle
                 == .noCarrier)
     }
 }

@@ -5,15 +5,15 @@ internal import RoutingModel
 /// Whether packets to a target leave through an interface, and what keeps them from it.
 ///
 /// ```swift
-/// let exit = try await NetworkSource.kernel.value(of: .exit(of: "203.0.113.9", through: "eth1"))
-/// print(exit)   // no: the route default metric 100 on eth0 has a lower metric than default metric 200 on eth1
+/// let egress = try await NetworkSource.kernel.value(of: .egress(of: "203.0.113.9", through: "eth1"))
+/// print(egress)   // no: the route default metric 100 on eth0 has a lower metric than default metric 200 on eth1
 /// ```
 ///
 /// It names what the kernel meets first. Without that the packets leave there, or something else keeps them from it.
-public struct PacketExit: Hashable, Sendable, Codable {
+public struct PacketEgress: Hashable, Sendable, Codable {
     /// What keeps packets from leaving through an interface.
     public enum Obstacle: String, Hashable, Sendable, CaseIterable, Codable {
-        /// There are no packets to the target: ``PacketExit/reason`` says why.
+        /// There are no packets to the target: ``PacketEgress/reason`` says why.
         case target
         /// The socket is bound to another interface.
         case binding
@@ -66,7 +66,7 @@ public struct PacketExit: Hashable, Sendable, Codable {
     }
 }
 
-extension PacketExit: CustomStringConvertible {
+extension PacketEgress: CustomStringConvertible {
     /// One line: `yes` or `no`, and why.
     public var description: String { "\(leaves ? "yes" : "no"): \(reason)" }
 }

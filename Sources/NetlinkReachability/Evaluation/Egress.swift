@@ -5,7 +5,7 @@ internal import RoutingModel
 // Whether packets leave through an interface, and what the kernel meets first that keeps them from it.
 
 /// What leads packets elsewhere, while it is looked for.
-private struct ExitSearch {
+private struct EgressSearch {
     let link: Link
     let evaluation: Evaluation
     let query: RouteQuery
@@ -13,11 +13,11 @@ private struct ExitSearch {
     var names: [UInt32: String] = [:]
 
     /// The outcome for packets that are routed there, and do not leave.
-    var blocked: PacketExit {
-        let obstacle: PacketExit.Obstacle =
+    var blocked: PacketEgress {
+        let obstacle: PacketEgress.Obstacle =
             evaluation.kind.isAboutSource
             ? .source : evaluation.kind == .interfaceDown ? .interfaceDown : .noCarrier
-        return PacketExit(
+        return PacketEgress(
             obstacle, evaluation.reason.description, route: evaluation.answer?.entry.map(named))
     }
 
@@ -43,20 +43,20 @@ extension Known {
     /// Whether packets to a target leave through an interface.
     ///
     /// - Throws: An ``Interruption`` if it needs more, or the outcome is not known.
-    mutating func exit(
+    mutating func egress(
         of target: ReachabilityTarget,
         _ options: ReachabilityOptions,
         through interface: BoundInterface
-    ) throws(Interruption) -> PacketExit {
+    ) throws(Interruption) -> PacketEgress {
         let evaluation = try evaluation(of: target, options, .full)
         guard let link = try link(interface.index) else {
-            return PacketExit(.interfaceDown, "\(interface.name) is gone")
+            return PacketEgress(.interfaceDown, "\(interface.name) is gone")
         }
         guard let query = evaluation.query, let answer = evaluation.answer else {
             let isAboutSource = evaluation.kind.isAboutSource
-            return PacketExit(isAboutSource ? .source : .target, evaluation.reason.description)
+            return PacketEgress(isAboutSource ? .source : .target, evaluation.reason.description)
         }
-        var search = ExitSearch(link: link, evaluation: evaluation, query: query)
+        var search = EgressSearch(link: link, evaluation: evaluation, query: query)
         for link in try host.links.get() { search.names[link.index] = link.name }
         let isDelivered = answer.type == .local || answer.type == .anycast
         let exits = isDelivered ? [1] : answer.nexthops.map(\.interfaceIndex)
@@ -64,16 +64,16 @@ extension Known {
             guard evaluation.rank == 2 else { return search.blocked }
             let isDown = answer.nexthops.allSatisfy { $0.isDown || $0.interfaceIndex != link.index }
             if isDown, !isDelivered, evaluation.nexthop?.interfaceIndex != link.index {
-                return PacketExit(.noCarrier, "\(link.name) has no carrier")
+                return PacketEgress(.noCarrier, "\(link.name) has no carrier")
             }
             let words = exits.count == 1 ? "" : "those of some connections, "
-            return PacketExit(nil, "\(words)\(evaluation.reason)", route: answer.entry.map(search.named))
+            return PacketEgress(nil, "\(words)\(evaluation.reason)", route: answer.entry.map(search.named))
         }
         if query.outputInterface != 0, query.outputInterface != link.index {
-            return PacketExit(
+            return PacketEgress(
                 .binding, "the socket is bound to \(evaluation.boundInterface ?? "another interface")")
         }
-        guard link.flags.contains(.up) else { return PacketExit(.interfaceDown, "\(link.name) is down") }
+        guard link.flags.contains(.up) else { return PacketEgress(.interfaceDown, "\(link.name) is down") }
         if answer.isRejected, evaluation.kind.isAboutSource { return search.blocked }
         let walk = try rules(of: query, answer)
         guard walk.undecided.isEmpty else {
@@ -88,8 +88,8 @@ extension Known {
     /// What keeps packets that leave elsewhere, or not at all, from leaving through an interface.
     private mutating func obstacle(
         _ walk: RuleWalk,
-        _ search: ExitSearch
-    ) throws(Interruption) -> PacketExit {
+        _ search: EgressSearch
+    ) throws(Interruption) -> PacketEgress {
         // The tables behind rules that refuse the packets count, too.
         var steps: [(rule: Rule, table: UInt32)] = []
         let leading = walk.rules.filter { rule in
@@ -125,9 +125,9 @@ extension Known {
         else {
             guard let step = others.first(where: { there($0.table) != nil }), let other = there(step.table)
             else {
-                return PacketExit(.noRoute, "no route through \(search.link.name)", rule: walk.deciding)
+                return PacketEgress(.noRoute, "no route through \(search.link.name)", rule: walk.deciding)
             }
-            return PacketExit(
+            return PacketEgress(
                 .selector,
                 "the route \(search.words(other)) is for other packets, by the rule \(step.rule)",
                 rule: step.rule, other: search.named(other))
@@ -136,28 +136,28 @@ extension Known {
     }
 }
 
-extension ExitSearch {
+extension EgressSearch {
     /// What the kernel meets before a route through the interface.
     fileprivate func obstacle(
         _ walk: RuleWalk, before other: Route, by rule: Rule, in routes: [Route]
-    ) -> PacketExit {
+    ) -> PacketEgress {
         let entry = walk.route
-        func exit(
-            _ obstacle: PacketExit.Obstacle, _ reason: String, _ route: Route? = nil, rule: Rule? = nil
-        ) -> PacketExit {
-            PacketExit(
+        func egress(
+            _ obstacle: PacketEgress.Obstacle, _ reason: String, _ route: Route? = nil, rule: Rule? = nil
+        ) -> PacketEgress {
+            PacketEgress(
                 obstacle, reason, rule: rule ?? walk.deciding, route: (route ?? entry).map(named),
                 other: named(other))
         }
-        let ignored = exit(.noCarrier, "\(link.name) has no carrier, and routes without one are ignored")
+        let ignored = egress(.noCarrier, "\(link.name) has no carrier, and routes without one are ignored")
         let place = walk.deciding.flatMap { walk.rules.firstIndex(of: $0) } ?? walk.rules.endIndex
         if let own = walk.rules.firstIndex(of: rule), own < place {
             // The table of the route was looked up, and the packets did not take it.
             if rule.suppresses(length: other.destination.length, group: link.group) {
-                return exit(.rule, "the rule \(rule) passes over \(words(other))", rule: rule)
+                return egress(.rule, "the rule \(rule) passes over \(words(other))", rule: rule)
             }
             if let first = routes.refusing(before: other) {
-                return exit(
+                return egress(
                     .route, "the route \(words(first)) comes before \(words(other))", first, rule: rule)
             }
             return ignored
@@ -165,21 +165,21 @@ extension ExitSearch {
         let isOwnTable = entry?.table == other.table
         if let deciding = walk.deciding, !isOwnTable, !Rule.standard.contains(deciding) {
             let what = entry.map { "has \(words($0))" } ?? "refuses the packets"
-            return exit(.rule, "the rule \(deciding) comes first, and \(what)")
+            return egress(.rule, "the rule \(deciding) comes first, and \(what)")
         }
         guard let entry else { return ignored }
         let isDead = other.nexthops.allSatisfy { $0.interfaceIndex != link.index || $0.flags.contains(.dead) }
         if isOwnTable, entry.destination.length > other.destination.length {
-            return exit(.prefix, "the route \(words(entry)) has a longer prefix than \(words(other))")
+            return egress(.prefix, "the route \(words(entry)) has a longer prefix than \(words(other))")
         }
         if isOwnTable, entry.destination == other.destination, entry.priority < other.priority {
-            return exit(.metric, "the route \(words(entry)) has a lower metric than \(words(other))")
+            return egress(.metric, "the route \(words(entry)) has a lower metric than \(words(other))")
         }
         if isOwnTable, entry.nexthops.contains(where: { $0.interfaceIndex == link.index }) {
-            return exit(.hash, "the kernel chooses another nexthop of \(words(entry)) by a hash")
+            return egress(.hash, "the kernel chooses another nexthop of \(words(entry)) by a hash")
         }
         if isOwnTable, isDead { return ignored }
-        return exit(.route, "the route \(words(entry)) comes before \(words(other))")
+        return egress(.route, "the route \(words(entry)) comes before \(words(other))")
     }
 }
 

@@ -3,7 +3,7 @@
 internal import RoutingModel
 
 /// The query for whether packets to a target leave through an interface.
-final class ExitQuery: Query {
+final class EgressQuery: Query {
     private let subject: FlagsQuery
     private let interface: InterfaceReference
 
@@ -15,15 +15,15 @@ final class ExitQuery: Query {
 
     var namedTarget: FlagsQuery? { subject.namedTarget }
 
-    func areSame(_ one: PacketExit, _ other: PacketExit) -> Bool { one == other }
+    func areSame(_ one: PacketEgress, _ other: PacketEgress) -> Bool { one == other }
 
-    func value(_ known: inout Known) throws(Interruption) -> PacketExit {
+    func value(_ known: inout Known) throws(Interruption) -> PacketEgress {
         let found = try known.interface(interface, neededTo: "find what keeps packets from \(interface)")
-        return try known.exit(of: subject.target, subject.options, through: found)
+        return try known.egress(of: subject.target, subject.options, through: found)
     }
 }
 
-extension NetworkQuery<PacketExit> {
+extension NetworkQuery<PacketEgress> {
     /// Whether packets to a target leave through an interface, and what keeps them from it.
     ///
     /// - Parameters:
@@ -32,11 +32,11 @@ extension NetworkQuery<PacketExit> {
     ///   - options: The socket that sends the packets.
     /// - Returns: The query. Its value is an error where there is no such interface, and where it is not known whether
     ///   a rule selects the packets.
-    public static func exit(
+    public static func egress(
         of target: ReachabilityTarget,
         through interface: InterfaceReference,
         options: ReachabilityOptions = ReachabilityOptions()
     ) -> Self {
-        Self(ExitQuery(FlagsQuery(target: target, options: options), interface))
+        Self(EgressQuery(FlagsQuery(target: target, options: options), interface))
     }
 }
