@@ -91,7 +91,8 @@ enum PathTestimony: String {
 
     /// Compares the path, its interfaces and its gateways with the connected sockets; `nil` if they agree.
     ///
-    /// A socket over a dead link or a tunnel that waits shows nothing: the library leaves out the nexthop on purpose.
+    /// A socket over a dead link, through a tunnel that waits or from a link-local address shows nothing: the library
+    /// leaves out the nexthop on purpose.
     init?(
         _ triple: Triple,
         _ flags: ReachabilityFlags,
@@ -121,11 +122,12 @@ enum PathTestimony: String {
         for (query, outcome) in sockets {
             guard let exit = try network.exit(of: query, outcome) else { return nil }
             taken.insert(exit.interface)
-            let isWaiting = report.findings.contains {
-                $0.interface?.index == exit.interface && $0.reason.code == .tunnelWaits
+            let isLeftOut = report.findings.contains {
+                $0.interface?.index == exit.interface
+                    && ($0.reason.code == .tunnelWaits || $0.reason.code == .unusableSource)
             }
             let isDead = try network.isDead(exit.interface)
-            if isDead || isWaiting {
+            if isDead || isLeftOut {
                 isAnyDead = true
                 continue
             }
