@@ -4,7 +4,7 @@ package import RoutingModel
 
 /// A change of a network's configuration, in the words of ip(8).
 ///
-/// ```swift
+/// ```
 /// let change = try HostChange("route replace default via 192.0.2.1 dev eth0")
 /// try host.make(change)
 /// ```

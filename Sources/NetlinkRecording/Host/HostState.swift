@@ -4,7 +4,7 @@ package import RoutingModel
 
 /// A network whose changes have the side effects that they have in the kernel.
 ///
-/// ```swift
+/// ```
 /// var host = HostState(routing)
 /// host.setDown(index)
 /// let answer = try host.routing.snapshot.answer(to: query)

@@ -6,7 +6,7 @@ package import RoutingModel
 ///
 /// It finds the longest prefix that contains an address.
 ///
-/// ```swift
+/// ```
 /// var table = PrefixTable<Int>(.v4)
 /// table.insert(7, at: prefix)                              // 10.0.0.0/8
 /// table.longestMatch(IPAddress(10, 1, 2, 3))               // (length: 8, value: 7)

@@ -4,7 +4,7 @@ package import RoutingModel
 
 /// A network at one moment, as the kernel's dumps and notifications describe it.
 ///
-/// ```swift
+/// ```
 /// var snapshot = NetworkSnapshot()
 /// for change in recording { snapshot.apply(change) }
 /// let answer = try snapshot.answer(to: RouteQuery(destination: IPAddress(192, 0, 2, 1)))

@@ -5,7 +5,7 @@ internal import RoutingModel
 /// Whether packets to a target leave through an interface, and what keeps them from it.
 ///
 /// ```swift
-/// let egress = try await NetworkSource.kernel.value(of: .egress(of: "203.0.113.9", through: "eth1"))
+/// let egress = try await NetworkSource.kernel.value(of: .egress(of: .defaultPath, through: "eth1"))
 /// print(egress)   // no: the route default metric 100 on eth0 has a lower metric than default metric 200 on eth1
 /// ```
 ///

@@ -2,10 +2,10 @@
 
 import Glibc
 import NamespaceTraits
-@testable import NetlinkRecording
 import TestNamespaces
 import Testing
 
+@testable import NetlinkRecording
 @testable import netflags
 
 /// The words of changes against ip(8), which takes and refuses the same.
