@@ -71,6 +71,13 @@ enum ChangeException: String, CaseIterable {
             self = .open
             return
         }
+        // So it can one whose gateway is an address of this host, which the kernel ignores.
+        if live.gateway == nil, live.interface != predicted.interface,
+            plain.contains(where: { live.takesOne(in: snapshot, $0) })
+        {
+            self = .open
+            return
+        }
         guard live.flags == predicted.flags else { return nil }
         var other = predicted
         other.source = live.source
@@ -125,8 +132,10 @@ extension PredictedAnswer {
     /// Whether it takes one of several nexthops of a snapshot's route.
     fileprivate func takesOne(in snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
         guard let answer = try? snapshot.answer(to: query), answer.hasSeveralNexthops else { return false }
-        return answer.nexthops.contains {
-            snapshot.links[$0.interfaceIndex]?.name == interface && $0.gateway?.description == gateway
+        return answer.nexthops.contains { nexthop in
+            let isOwn = snapshot.addresses.contains { $0.address == nexthop.gateway }
+            return snapshot.links[nexthop.interfaceIndex]?.name == interface
+                && (nexthop.gateway?.description == gateway || isOwn && gateway == nil)
         }
     }
 
