@@ -18,6 +18,14 @@ struct RuleWalk {
     var undecided: [Rule] = []
 }
 
+extension ReachabilityReport.Rules {
+    init(_ walk: RuleWalk) {
+        (deciding, table) = (walk.deciding.map(PolicyRule.init), walk.route?.table)
+        passed = walk.passed.map(PolicyRule.init)
+        undecided = walk.undecided.map(PolicyRule.init)
+    }
+}
+
 extension Known {
     /// Walks the rules to what the kernel has answered for a packet.
     ///

@@ -39,11 +39,6 @@ extension ReachabilityReport {
         /// Rules of which one decides, where it is not known whether the first ones select the packets; empty where
         /// that is known.
         public let undecided: [PolicyRule]
-        init(_ walk: RuleWalk) {
-            (deciding, table) = (walk.deciding.map(PolicyRule.init), walk.route?.table)
-            passed = walk.passed.map(PolicyRule.init)
-            undecided = walk.undecided.map(PolicyRule.init)
-        }
 
         /// Whether they are rules that every host has.
         package var areStandard: Bool {
