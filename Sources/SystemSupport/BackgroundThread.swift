@@ -5,7 +5,7 @@ internal import Glibc
 
 /// Detached threads that run one closure each.
 package enum BackgroundThread {
-    /// Starts a thread, which blocks all signals and releases its resources when it ends.
+    /// Starts a thread that blocks all signals, and releases its resources when it ends.
     ///
     /// - Parameters:
     ///   - name: The name that `ps -L` and debuggers show; it is truncated to 15 bytes.
@@ -44,7 +44,7 @@ package enum BackgroundThread {
     }
 }
 
-/// A closure that C keeps a pointer to.
+/// A closure in an object, to which C code keeps a pointer.
 package final class KeptCall: Sendable {
     package let run: @Sendable () -> Void
 
@@ -55,29 +55,29 @@ package final class KeptCall: Sendable {
 
 // MARK: - Free resources
 
-/// What a process must have left before it uses libdispatch for the first time.
+/// The resources that a process needs before it uses libdispatch for the first time.
 ///
-/// libdispatch opens an epoll instance, an eventfd and a timer when it needs them, and ends the process where it
-/// cannot. For a thread that cannot be started it waits for ever.
+/// libdispatch opens an epoll instance, an eventfd and a timer on demand, and ends the process if it cannot. If it
+/// cannot start a thread, it waits forever.
 package enum FreeResources {
-    /// The threads that libdispatch needs for a queue: its manager's, and one for the blocks.
+    /// The threads that libdispatch needs for a queue: its manager thread, and a thread for the blocks.
     package static let dispatchThreads = 2
     /// The descriptors that libdispatch needs for a timer.
     package static let dispatchDescriptors = 4
 
-    /// Opens so many descriptors, and closes them.
+    /// Throws unless the process can open this many descriptors.
     package static func checkDescriptors(_ count: Int) throws(SystemCallError) {
         let descriptors = try (0..<count).map { _ throws(SystemCallError) in try EventFD() }
         withExtendedLifetime(descriptors) {}
     }
 
-    /// The memory that the program needs beside its threads: Swift ends a process that cannot allocate.
+    /// The memory that the program needs besides its threads: Swift ends a process that cannot allocate memory.
     private static let spareMemory = 16 << 20
 
-    /// Reserves memory for so many threads and the program beside them, and starts them.
+    /// Throws unless there is memory for this many threads and the program, and the threads can start.
     ///
-    /// They exist at the same time and end at once. The memory comes first and is given back before: threads that
-    /// fill the memory would have none to start with.
+    /// The threads exist at the same time and end at once. The memory is reserved and released before they start, so
+    /// that they do not use it up themselves.
     package static func checkThreads(_ count: Int) throws(SystemCallError) {
         var attributes = pthread_attr_t()
         var stack = 0

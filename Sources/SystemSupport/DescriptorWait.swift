@@ -3,12 +3,12 @@
 internal import CSystemSupport
 package import Glibc
 
-/// Waits for descriptors as poll(2) does, which looks at once and again where a sandbox refuses it: this pauses then.
+/// Waits for descriptors with poll(2); if a sandbox refuses the call, pauses, so that a loop does not spin.
 ///
 /// - Parameters:
 ///   - entries: The descriptors; negative ones are ignored.
 ///   - milliseconds: The longest time to wait; -1 for no limit.
-/// - Returns: The number of descriptors that are ready; 0 after a time-out or a signal, and -1 after a refusal.
+/// - Returns: The number of ready descriptors; 0 after a time-out or a signal, -1 after a refusal.
 package func waitForDescriptors(_ entries: inout [pollfd], milliseconds: Int32) -> Int {
     let count = poll(&entries, nfds_t(entries.count), milliseconds)
     guard count < 0 else { return Int(count) }
@@ -57,7 +57,7 @@ package final class EventFD: Sendable {
     }
 }
 
-/// Notices that the machine has slept.
+/// Detects that the machine has slept.
 ///
 /// The kernel's counterpart is a timerfd with TFD_TIMER_CANCEL_ON_SET.
 package final class SleepWatch: Sendable {
@@ -66,7 +66,7 @@ package final class SleepWatch: Sendable {
     /// Returns how long the machine has slept since it started.
     package let timeAsleep: @Sendable () -> Duration
 
-    /// Creates a watch from its parts, and closes the descriptor at its end.
+    /// Creates a watch from its parts, which closes the descriptor at its end.
     package init(descriptor: Int32, timeAsleep: @escaping @Sendable () -> Duration) {
         self.descriptor = descriptor
         self.timeAsleep = timeAsleep
@@ -98,9 +98,9 @@ package final class SleepWatch: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, not below 0; the largest number for times beyond three centuries.
+    /// Whole nanoseconds, at least 0; at most `Int.max`, about three centuries.
     package var nanoseconds: Int {
-        // Up to nine seconds, the attoseconds are divided without arithmetic of 128 bits.
+        // Up to nine seconds, no 128-bit division is needed.
         if let attoseconds = Int64(exactly: attoseconds) { return Int(max(attoseconds / 1_000_000_000, 0)) }
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -9,7 +9,7 @@ package enum FileBytes {
     /// - Parameters:
     ///   - descriptor: An open descriptor, read from its position.
     ///   - limit: The most bytes.
-    /// - Returns: The bytes, and the errno with which reading ended; 0 for the end or the limit.
+    /// - Returns: The bytes, and the errno of a failure; 0 at the end or the limit.
     package static func read(_ descriptor: Int32, upTo limit: Int) -> (bytes: [UInt8], number: Int32) {
         var bytes: [UInt8] = []
         while bytes.count < limit {
@@ -27,9 +27,9 @@ package enum FileBytes {
         return (bytes, 0)
     }
 
-    /// Writes all bytes, and waits where the descriptor does not block.
+    /// Writes all bytes, and waits if the descriptor is non-blocking.
     ///
-    /// - Returns: How many were written, and the errno that kept the others from it; 0 for all.
+    /// - Returns: The number of bytes written, and the errno of a failure; 0 if all were written.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) -> (count: Int, number: Int32) {
         var written = 0
         while written < bytes.count {
@@ -45,9 +45,9 @@ package enum FileBytes {
         return (written, 0)
     }
 
-    /// Whether a failed read or write can be repeated; waits until it can.
+    /// Whether a failed read or write can be repeated; if so, waits until then.
     ///
-    /// A descriptor is non-blocking when another process that shares it made it so.
+    /// A descriptor can be non-blocking because another process shares it and made it so.
     package static func isTemporary(_ number: Int32, _ descriptor: Int32, _ event: Int32) -> Bool {
         if number == EINTR { return true }
         guard number == EAGAIN else { return false }
@@ -65,9 +65,9 @@ package enum FileBytes {
     }
 }
 
-/// Settings of the kernel that no message holds (sysctl).
+/// Kernel settings that no netlink message contains (sysctl).
 package enum KernelSetting {
-    /// Whether a setting with a number has another one than 0; `nil` if it cannot be read.
+    /// Whether a numeric setting is not 0; `nil` if it cannot be read.
     ///
     /// - Parameter path: The file below `/proc/sys`.
     /// - Returns: Whether it is set.
@@ -87,7 +87,7 @@ package enum KernelSetting {
     }
 }
 
-/// Calls the body with the descriptor of a folder and each name in it, `.` and `..` too, until it returns `false`.
+/// Calls the body with the descriptor of a folder and each name in it, also `.` and `..`, until it returns `false`.
 ///
 /// - Returns: Whether the folder can be read; if not, `errno` has the reason.
 package func forEachEntry(of folder: String, _ body: (Int32, UnsafePointer<CChar>) -> Bool) -> Bool {

@@ -4,9 +4,9 @@ internal import Glibc
 
 /// The name of a file, or a path, as a text.
 ///
-/// A name has any bytes. One that is valid UTF-8 is its own text. In the text of another one, each byte that belongs to
-/// no character is U+10F700 plus its value, a character for private use. A name with such a character has it byte by
-/// byte in this way, so that different names have different texts.
+/// A name can have any bytes. The text of a name in valid UTF-8 is the name itself. In other names, each byte that is
+/// not part of a character becomes a private-use character: U+10F700 plus the byte. If the name itself contains such a
+/// character, each byte of that character is replaced in the same way, so that different names have different texts.
 extension String {
     /// The text of a name.
     package init(fileName: UnsafePointer<CChar>) {
@@ -45,7 +45,7 @@ extension String {
         }
     }
 
-    /// The bytes of the name that this is the text of, and the 0 at their end: for system calls.
+    /// The bytes of the name that has this text, with a final 0, for system calls.
     package var fileName: [CChar] {
         var name: [CChar] = []
         name.reserveCapacity(utf8.count + 1)
@@ -59,7 +59,7 @@ extension String {
         return name + [0]
     }
 
-    /// The text with `\xE9` for the byte E9 of a name that is not UTF-8.
+    /// The text with `\xE9` for a byte E9 that is not UTF-8.
     package var showingFileNameBytes: String {
         unicodeScalars.reduce(into: "") { text, scalar in
             guard let byte = scalar.fileNameByte else { return text.unicodeScalars.append(scalar) }
@@ -75,7 +75,7 @@ extension Unicode.Scalar {
         self.init(Self.firstFileNameByte - 0x80 + UInt32(byte))
     }
 
-    /// The byte that the character stands for in the text of a name; `nil` for other characters.
+    /// The byte that this character replaces in the text of a name; `nil` for other characters.
     package var fileNameByte: UInt8? {
         guard value >= Self.firstFileNameByte, value <= Self.firstFileNameByte + 0x7F else { return nil }
         return UInt8(truncatingIfNeeded: value)

@@ -2,19 +2,19 @@
 
 internal import Glibc
 
-/// The folder of a file that is to be written, and its name there.
+/// The folder of a file to write, and the name of the file in this folder.
 ///
-/// The path to the folder is walked once, by descriptors. A symbolic link is followed where only root and this user can
-/// have put it: in a folder that belongs to one of them and to which no other user can write, or, in a sticky folder,
-/// one that belongs to one of them. So no other user chooses the file, whatever is renamed meanwhile.
+/// The path to the folder is walked once, by descriptors. A symbolic link is followed only if root or this user created
+/// it: if the folder belongs to one of them and no other user can write to it, or if the folder is sticky and the link
+/// belongs to one of them. So no other user can redirect the path, even by renaming files at the same time.
 package final class FilePlace {
     /// The folder, opened with O_PATH.
     package let folder: Int32
     /// The name of the file.
     package let name: String
-    /// Whether other users can put something else in the place of the file.
+    /// Whether other users can replace the file.
     package let isShared: Bool
-    /// Whether the name is a link of /proc to a file that is open, which has no other name.
+    /// Whether the name is a link in /proc to an open file, which may have no other name.
     private let isOpenFile: Bool
 
     /// Finds the place of a file.
@@ -49,7 +49,7 @@ package final class FilePlace {
         }
         guard isComplete, let last, let folder = Descriptor(fcntl(last.folder.number, F_DUPFD_CLOEXEC, 0))
         else {
-            // A path that ends without a name, or with one for a folder above, is that of a folder.
+            // A path without a last name, or with `.` or `..` as the last name, is the path of a folder.
             throw failure(number ?? (isComplete ? EISDIR : ELOOP))
         }
         isShared = Self.isShared(folder)
@@ -62,10 +62,10 @@ package final class FilePlace {
         close(folder)
     }
 
-    /// Opens the file for writing, empty; a new one with the mode 0600.
+    /// Opens the file for writing, and empties it; a new file has the mode 0600.
     ///
-    /// - Returns: The descriptor, and whether the file is a new one.
-    /// - Throws: The errno; EPERM for a file of another user, or with a second name, where others can put it.
+    /// - Returns: The descriptor, and whether the file is new.
+    /// - Throws: The errno; EPERM in a shared folder for a file of another user, or with a second name.
     package func openEmptied() throws(SystemCallError) -> (descriptor: Int32, isNew: Bool) {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (isOpenFile ? 0 : O_NOFOLLOW)
         var descriptor = openat(folder, name.fileName, flags | O_EXCL, 0o600)
@@ -85,7 +85,7 @@ package final class FilePlace {
         return (descriptor, isNew)
     }
 
-    /// Removes the name of an open file, unless another file has it by now.
+    /// Removes the name of an open file, unless another file has the name now.
     package func remove(_ descriptor: Int32) {
         var (file, named) = (stat(), stat())
         guard fstat(descriptor, &file) == 0, fstatat(folder, name.fileName, &named, AT_SYMLINK_NOFOLLOW) == 0,
@@ -108,17 +108,17 @@ package final class FilePlace {
         return "\(String(fileName: folder))/\(path)"
     }
 
-    // MARK: Whose a file is
+    // MARK: Owners
 
     /// Whether other users can write to a folder.
     ///
-    /// The permissions of the group are the most that an access control list gives to anyone.
+    /// With an access control list, the group permissions are the most that the list grants.
     private static func isShared(_ folder: Descriptor) -> Bool {
         guard let status = folder.status else { return true }
         return !isOwned(folder) || status.st_mode & 0o022 != 0
     }
 
-    /// Whether others can rename only their own files in a folder of root or of this user.
+    /// Whether a folder belongs to root or this user, and other users can rename only their own files in it.
     private static func isSticky(_ folder: Descriptor) -> Bool {
         isOwned(folder) && (folder.status?.st_mode ?? 0) & S_ISVTX != 0
     }
@@ -147,7 +147,7 @@ package final class FilePlace {
             return fstat(number, &status) == 0 ? status : nil
         }
 
-        /// The number, which the caller closes.
+        /// Returns the number, which the caller closes.
         func take() -> Int32 {
             defer { number = -1 }
             return number
@@ -159,7 +159,7 @@ package final class FilePlace {
     }
 }
 
-// MARK: - The way through links
+// MARK: - Symbolic links
 
 /// The names that the kernel looks up to find a file, through symbolic links.
 package enum PathWalk {
@@ -167,22 +167,22 @@ package enum PathWalk {
     package enum Entry<Folder> {
         /// A symbolic link with its destination.
         case link(String)
-        /// A folder, or anything else that is no link: the next name is looked up in it.
+        /// A folder, or another file that is not a link; the next name is looked up in it.
         case found(Folder)
-        /// Nothing, or nothing to follow: the walk ends here.
+        /// No file, or a link that is not followed: the walk ends.
         case end
     }
 
     /// The most symbolic links in one lookup, as in the kernel (MAXSYMLINKS).
     package static let linkLimit = 40
 
-    /// Walks to a file, name by name, as far as there is one.
+    /// Looks up the names of a path one by one, until one leads to nothing.
     ///
     /// - Parameters:
-    ///   - path: The file; a relative path begins at the root, too.
+    ///   - path: The path of the file; a relative path also begins at the root.
     ///   - root: The root folder.
-    ///   - look: Says what a name in a folder leads to, and whether it is the last name. It is called for each name in
-    ///     the order of the lookup.
+    ///   - look: Returns what a name in a folder leads to. Receives the folder, the name, and whether the name is the
+    ///     last one, in the order of the lookup.
     /// - Returns: Whether the last name was looked up.
     @discardableResult
     package static func walk<Folder>(
@@ -207,7 +207,7 @@ package enum PathWalk {
         return true
     }
 
-    // By bytes: a `/` before a combining character is part of another Character.
+    // Splits by bytes: a `/` before a combining character is part of another Character.
     private static func names(of path: String) -> [Substring] {
         path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
     }
@@ -221,7 +221,7 @@ package enum PathWalk {
     /// - Parameters:
     ///   - name: The link; empty for the descriptor itself.
     ///   - folder: The folder of the link.
-    /// - Returns: The destination, or `nil` with the errno of readlink(2): EINVAL for what is no link.
+    /// - Returns: The destination, or `nil` with the errno of readlink(2), which is EINVAL for another file.
     package static func destination(of name: String, in folder: Int32 = AT_FDCWD) -> String? {
         var destination = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = destination.withUnsafeMutableBytes { bytes in

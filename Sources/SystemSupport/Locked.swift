@@ -4,23 +4,23 @@ public import Glibc
 
 /// A value that is protected by a lock.
 ///
-/// The lock is a pthread mutex and not `Synchronization.Mutex`, whose interface this type follows. The thread sanitizer
-/// does not see the other one on Linux and reports every use of the value as a race.
+/// The interface is that of `Synchronization.Mutex`, but the lock is a pthread mutex. On Linux, the thread sanitizer
+/// does not see the locking of `Mutex`, and reports every use of the value as a race.
 ///
 /// The lock is not recursive: a thread that takes it twice deadlocks.
 ///
-/// A copy of this value is the same lock, with the same value behind it.
+/// Copies share the lock and the value.
 ///
 /// This type is `Sendable` for the following reasons. The mutex and the value are in the memory of one object, which
-/// never moves and lives as long as a copy of this value. Only the two functions below use the value, and only between
-/// locking and unlocking the mutex, which also orders one use before the next. The initial value is sent, and so are
-/// the results of closures, which the compiler checks as for `Mutex`.
+/// never moves and lives as long as any copy. Only the two functions below use the value, and only while they hold the
+/// mutex, which also orders one use before the next. The initial value and the results of closures are `sending`, which
+/// the compiler checks as for `Mutex`.
 ///
-/// It is usable from inline code: otherwise other modules inline none of its functions, and each closure is a call
-/// through memory, with its types looked up at run time.
+/// The functions are inlinable: otherwise each closure in another module would be an indirect call, with its generic
+/// types looked up at run time.
 @usableFromInline
 package struct Locked<Value: ~Copyable>: @unchecked Sendable {
-    /// One allocation for both: there are many handles, and each has several locks.
+    /// One allocation for the mutex and the value: there are many handles, and each has several locks.
     @usableFromInline
     final class Memory: ManagedBuffer<pthread_mutex_t, Value> {
         deinit {
@@ -42,7 +42,7 @@ package struct Locked<Value: ~Copyable>: @unchecked Sendable {
         place.initialize(to: value)
     }
 
-    /// Waits for the lock, and calls a closure with the value.
+    /// Takes the lock, and calls a closure with the value.
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

@@ -5,13 +5,13 @@ internal import Glibc
 
 /// A process as `/proc` describes it to all users.
 package struct RunningProcess: Hashable, Sendable {
-    /// Its number in the PID namespace of this process.
+    /// The process's number in the PID namespace of the caller.
     package let identifier: Int32
-    /// The name of its main thread (`/proc/PID/comm`), which can have any bytes, and none.
+    /// The name of the main thread (`/proc/PID/comm`): any bytes, or none.
     package let name: String
-    /// The unit of systemd that it belongs to, such as `ssh.service`; `nil` for none.
+    /// The systemd unit that the process belongs to, such as `ssh.service`; `nil` for none.
     ///
-    /// A unit of a user's manager or of a container stands behind what the host's manager has of it, as in
+    /// A unit of a user's manager or of a container follows the host's unit that contains it, as in
     /// `user@1000.service, sshd.service in it`.
     package let unit: String?
 
@@ -34,8 +34,8 @@ package struct RunningProcess: Hashable, Sendable {
 
     /// The numbers of the processes that `/proc` shows.
     ///
-    /// - Parameter goesOn: Called for each; the list ends where it returns `false`.
-    /// - Returns: The processes, and whether they are all.
+    /// - Parameter goesOn: Called after each process; `false` ends the list.
+    /// - Returns: The processes, and whether the list is complete.
     package static func list(while goesOn: () -> Bool) -> (processes: [Int32], areAll: Bool) {
         var (found, areAll) = ([Int32](), true)
         let isRead = forEachNumber(in: "/proc") { process in
@@ -46,21 +46,21 @@ package struct RunningProcess: Hashable, Sendable {
         return (found, areAll && isRead)
     }
 
-    /// Calls the body with each entry of a folder that is a number, until it returns `false`.
+    /// Calls the body with each entry of a folder that is a number, until the body returns `false`.
     ///
     /// - Returns: Whether the folder can be read.
     private static func forEachNumber(in folder: String, _ body: (Int32) -> Bool) -> Bool {
         forEachEntry(of: folder) { _, name in number(name).map(body) ?? true }
     }
 
-    /// The number that a text is; `nil` for another text.
+    /// The number that a text begins with; `nil` if it begins with no digit.
     private static func number(_ text: UnsafePointer<CChar>) -> Int32? {
         guard (0x30...0x39).contains(text[0]) else { return nil }
         return Int32(exactly: strtol(text, nil, 10))
     }
 
-    /// The number of a process in its innermost PID namespace, which it has for itself, and whether that is the
-    /// namespace of `/proc`; `nil` if it cannot be read.
+    /// The number that a process has in its own PID namespace, and whether this is the namespace of `/proc`; `nil` if
+    /// it cannot be read.
     package static func innermostIdentifier(of identifier: Int32) -> (number: Int32, isOwn: Bool)? {
         for line in text(of: "/proc/\(identifier)/status").split(separator: "\n")
         where line.hasPrefix("NSpid:") {
@@ -81,12 +81,12 @@ package struct RunningProcess: Hashable, Sendable {
     package struct SocketLink: Hashable, Sendable {
         /// The inode of the socket.
         package let inode: UInt32
-        /// The thread that has it open.
+        /// The thread that has the socket open.
         package let thread: Int32
-        /// Its number in that thread.
+        /// The number of the descriptor in that thread.
         package let descriptor: Int32
 
-        /// Whether the thread still has the socket open there.
+        /// Whether the descriptor still refers to the socket.
         package var isOpen: Bool {
             var refusal: Int32 = 0
             return "/proc/\(thread)/fd/\(descriptor)".withCString {
@@ -95,20 +95,20 @@ package struct RunningProcess: Hashable, Sendable {
         }
     }
 
-    /// The inodes of the sockets that a process has open; `nil` if they cannot be read, with the reason in `errno`.
+    /// The inodes of the open sockets of a process; `nil` if they cannot be read, with the reason in `errno`.
     package static func socketInodes(of identifier: Int32) -> [UInt32]? {
         var inodes: [UInt32] = []
         let areRead = forEachSocket(of: identifier) { inodes.append($0.inode) }
         return areRead ? inodes : nil
     }
 
-    /// Calls the body with each descriptor of a socket that a process has, in any of its threads.
+    /// Calls the body with each socket descriptor of a process, in any of its threads.
     ///
-    /// A thread can have descriptors of its own, and go on when the first one has ended.
+    /// A thread can have its own descriptors, and outlive the main thread.
     ///
     /// - Parameters:
     ///   - identifier: The process.
-    ///   - goesOn: Called before each descriptor and each thread; the search ends where it returns `false`.
+    ///   - goesOn: Called before each descriptor and each thread; `false` ends the search.
     ///   - body: Called with the sockets.
     /// - Returns: Whether all are read; if not, `errno` has the reason.
     package static func forEachSocket(
@@ -119,10 +119,10 @@ package struct RunningProcess: Hashable, Sendable {
         guard forEachSocket(ofThread: identifier, while: goesOn, body) else { return false }
         let folder = "/proc/\(identifier)/task"
         var status = stat()
-        // The links of a folder count its folders: itself, the one above, and the threads.
+        // The link count of this folder is 2 plus the number of threads.
         guard stat(folder, &status) == 0, status.st_nlink > 3 else { return true }
         var refusal: Int32 = 0
-        // What a sandbox does not compare is read.
+        // If a sandbox refuses to compare the threads, the descriptors of each thread are read.
         let isRead = forEachNumber(in: folder) { thread in
             guard goesOn() else {
                 refusal = EAGAIN
@@ -138,7 +138,7 @@ package struct RunningProcess: Hashable, Sendable {
         return isRead && refusal == 0
     }
 
-    /// Whether the sockets of a process can be read, as far as its first descriptor shows it.
+    /// Whether the sockets of a process can be read, judged by its first descriptor.
     fileprivate static func showsSockets(of identifier: Int32) -> Bool {
         var isFirst = true
         func goesOn() -> Bool {
@@ -153,7 +153,7 @@ package struct RunningProcess: Hashable, Sendable {
         while goesOn: () -> Bool,
         _ body: (SocketLink) -> Void
     ) -> Bool {
-        // The folder can belong to this user, and its links not be for them: in a user namespace of their own.
+        // In a separate user namespace, the folder can belong to this user although the links cannot be read.
         var refusal: Int32 = 0
         let isRead = forEachEntry(of: "/proc/\(thread)/fd") { folder, name in
             guard let descriptor = number(name) else { return true }
@@ -170,8 +170,8 @@ package struct RunningProcess: Hashable, Sendable {
         return isRead && refusal == 0
     }
 
-    /// The inode of the socket that a link in a folder leads to, `socket:[123]`; `nil` for other links, and for one
-    /// that is refused.
+    /// The inode of the socket that a link in a folder leads to, `socket:[123]`; `nil` for other links, and if the link
+    /// cannot be read.
     private static func socketInode(
         _ folder: Int32,
         _ name: UnsafePointer<CChar>,
@@ -190,10 +190,10 @@ package struct RunningProcess: Hashable, Sendable {
 
     // MARK: Text
 
-    /// The unit in the text of `/proc/PID/cgroup`, as ``unit`` has it.
+    /// The unit in the text of `/proc/PID/cgroup`, in the form of ``unit``.
     ///
-    /// The first group that is no slice is a unit of the host's manager, or a container's. Its owner names
-    /// the groups in it. The path is that of the unified hierarchy, or of systemd's own beside version 1.
+    /// The first group that is not a slice is a unit of the host's manager, or a container. The user's or container's
+    /// manager names the groups in it. The line is of the unified hierarchy, or with version 1 of systemd's hierarchy.
     package static func unit(inGroups text: String) -> String? {
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
@@ -219,25 +219,24 @@ package struct RunningProcess: Hashable, Sendable {
     }
 }
 
-/// How much of other processes `/proc` shows this one.
+/// How much of other processes `/proc` shows to this process.
 package enum ProcessVisibility: String, Hashable, Sendable {
     /// The sockets of all processes of the host.
     case sockets
-    /// The names of all processes, and the sockets of some; or those of a container alone.
+    /// The names of all processes and the sockets of some; in a container, only of its own processes.
     case names
     /// Only processes of this user.
     case own
 
     /// What `/proc` shows now.
     package static var current: ProcessVisibility {
-        // hidepid= of proc(5), which ProtectProc= of systemd sets, hides the first process from ordinary users.
+        // The mount option hidepid= (proc(5), systemd's ProtectProc=) hides process 1 from ordinary users.
         guard access("/proc/1/status", R_OK) == 0 else { return .own }
         return showsHost && RunningProcess.showsSockets(of: 1) ? .sockets : .names
     }
 
-    /// Whether no process of the host is outside the PID namespace of this one.
-    ///
-    /// The kernel's PID_NS_INIT_INO.
+    /// Whether this process is in the initial PID namespace, which contains all processes of the host
+    /// (PID_NS_INIT_INO).
     package static var showsHost: Bool {
         var target = [CChar](repeating: 0, count: 64)
         let count = readlink("/proc/self/ns/pid", &target, target.count)

@@ -20,12 +20,12 @@ package struct SystemCallError: Error, Hashable, Sendable {
         [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number)
     }
 
-    /// An errno as every message has it, such as `No such file or directory (errno 2)`.
+    /// An errno in the form of all messages, such as `No such file or directory (errno 2)`.
     package static func message(_ number: Int32) -> String {
         "\(words(number)) (errno \(number))"
     }
 
-    /// The system's words for an errno, from strerror_r(3): strerror(3) is not thread-safe.
+    /// The system's words for an errno, from strerror_r(3), because strerror(3) is not thread-safe.
     package static func words(_ number: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {

@@ -2,27 +2,26 @@
 
 internal import RoutingModel
 
-/// Which differences follow from others.
+/// Finds which differences follow from others.
 ///
-/// The snapshot's own rules are tried: what vanishes from the older state when a change is applied to it follows from
-/// that change. What the kernel notifies by itself is added here: its own routes and addresses, and interfaces above
-/// others.
+/// Applies each change to the older state: the objects that vanish from that state follow from the change. Adds the
+/// consequences that the kernel notifies of by itself: its own routes and addresses, and interfaces above others.
 struct DifferenceLinks {
-    /// How many differences are looked at, and parts of a state copied, at most: each change is tried.
+    /// The most differences examined and parts of a state copied, summed over all changes that are tried.
     private static let workLimit = 40_000_000
 
-    /// Whether the differences are few enough to find out what follows from what.
+    /// Whether there are few enough differences to find their causes.
     let isKnown: Bool
-    /// The indices of the differences that follow from no other one.
+    /// The indices of the differences without a cause among the others.
     private(set) var roots: Set<Int> = []
 
     private let differences: [NetworkDifference]
     private let old: NetworkSnapshot
-    /// The interfaces of each difference.
+    /// The interfaces of each difference, by its index.
     private let interfaces: [Set<UInt32>]
-    /// For each difference, those that follow from it.
+    /// For each difference, the differences that follow from it.
     private var effects: [Set<Int>]
-    /// For each difference, its causes among the others.
+    /// For each difference, the differences that it follows from.
     private var causes: [Set<Int>]
 
     init(_ differences: [NetworkDifference], old: NetworkSnapshot, new: NetworkSnapshot) {
@@ -43,7 +42,7 @@ struct DifferenceLinks {
 
     // MARK: Closures
 
-    /// The indices of all that some differences follow from, these among them.
+    /// The indices of some differences and of all their causes, direct and indirect.
     func causes(of indices: [Int]) -> Set<Int> {
         var found: Set<Int> = []
         Self.reach(indices, &found) { causes[$0] }
@@ -54,14 +53,14 @@ struct DifferenceLinks {
         roots = Set(differences.indices.filter { causes[$0].isEmpty })
         var reached: Set<Int> = []
         Self.reach(Array(roots), &reached) { effects[$0] }
-        // Differences that follow from each other: the first of them stands for all.
+        // In a cycle of differences that follow from each other, the first one is the root.
         for index in differences.indices where !reached.contains(index) {
             roots.insert(index)
             Self.reach([index], &reached) { effects[$0] }
         }
     }
 
-    /// Adds some indices, and all that lie behind them and were not reached yet.
+    /// Adds some indices and all indices that edges lead to from them.
     private static func reach(_ indices: [Int], _ found: inout Set<Int>, _ edges: (Int) -> Set<Int>) {
         var open = indices
         while let index = open.popLast() {
@@ -106,7 +105,7 @@ struct DifferenceLinks {
         }
     }
 
-    /// The indices of differences of routes that were or are as described.
+    /// The indices of the differences of routes whose old or new route meets the condition.
     private func routes(_ isMeant: (Route) -> Bool) -> [Int] {
         differences.indices.filter { index in
             guard let change = differences[index].route else { return false }
@@ -114,8 +113,8 @@ struct DifferenceLinks {
         }
     }
 
-    /// What an IPv4 address can take with it: what prefers it as the source, and everything on its interface where no
-    /// other address is left there.
+    /// The differences that an IPv4 address can cause: routes with it as the preferred source, and everything on its
+    /// interface if it is the only IPv4 address there.
     private func affected(by address: InterfaceAddress) -> [Int] {
         guard address.address.family == .v4 else { return [] }
         let preferring = routes { $0.preferredSource == address.address }
@@ -124,9 +123,9 @@ struct DifferenceLinks {
         return preferring + interfaces.indices.filter { interfaces[$0].contains(address.interfaceIndex) }
     }
 
-    /// Applies a difference to the older state, and notes which of the affected ones it makes.
+    /// Applies a difference to the older state, and records which of the affected differences result.
     private mutating func tryOut(_ index: Int, _ affected: [Int], _ settings: [NetworkChange]? = nil) {
-        // What is not there before a change does not go with it.
+        // A change does not remove an object that the older state lacks.
         let present = affected.filter { $0 != index && differences[$0].kind != .added }
         guard !present.isEmpty else { return }
         var state = old.holding(present.compactMap { differences[$0].route?.old })
@@ -134,7 +133,7 @@ struct DifferenceLinks {
         effects[index].formUnion(present.filter { differences[$0].isDone(in: state) })
     }
 
-    // MARK: What the kernel does by itself
+    // MARK: Consequences in the kernel
 
     /// Whether an address, a route or another interface changes because an interface does.
     private func follows(_ difference: NetworkDifference, _ link: NetworkDifference.Change<Link>) -> Bool {
@@ -142,7 +141,7 @@ struct DifferenceLinks {
         case .link(let change): return change.follows(link)
         case .address(let change):
             guard let address = change.latest, address.address.family == .v6 else { return false }
-            // IPv6 addresses go when an interface goes down; the others that come are announced by a router.
+            // The kernel removes IPv6 addresses of an interface that goes down, and adds those that a router announces.
             return change.new == nil || address.address.isLinkLocal || !address.flags.contains(.permanent)
         case .route(let change):
             return change.latest?.isMadeByKernel ?? false
@@ -151,7 +150,7 @@ struct DifferenceLinks {
         }
     }
 
-    /// Whether a route is one that the kernel makes for an address.
+    /// Whether the kernel makes the route of a difference for an address.
     private func follows(_ difference: NetworkDifference, _ address: InterfaceAddress) -> Bool {
         guard let route = difference.route?.latest, route.isMadeByKernel else { return false }
         return route.preferredSource == address.address
@@ -161,7 +160,7 @@ struct DifferenceLinks {
 }
 
 extension NetworkDifference {
-    /// Whether a state, which lacked the difference, has it.
+    /// Whether a state, which began as the older one, now has the difference.
     fileprivate func isDone(in state: NetworkSnapshot) -> Bool {
         switch self {
         case .address(let change):
@@ -180,7 +179,7 @@ extension NetworkDifference {
 }
 
 extension NetworkSnapshot {
-    /// The same network with these routes and no others: a change of it costs no copy of whole tables.
+    /// A copy with these routes alone, so that a change copies no whole tables.
     fileprivate func holding(_ routes: [Route]) -> NetworkSnapshot {
         var copy = self
         copy.removeRoutes()
@@ -192,7 +191,7 @@ extension NetworkSnapshot {
 }
 
 extension Route {
-    /// The state of the same route in a snapshot; `nil` when it is not there.
+    /// The same route in a snapshot, as far as its state counts; `nil` if the snapshot lacks the route.
     fileprivate func counted(in state: NetworkSnapshot) -> Route? {
         state.route(like: self)?.counted
     }
@@ -211,14 +210,14 @@ extension RoutingSettings {
 }
 
 extension NetworkDifference.Change where Value == Link {
-    /// Whether an interface changes because another one does: the one below it, its port, or the other end of a veth.
+    /// Whether an interface changes because of another one: its lower interface, its port, or its veth peer.
     fileprivate func follows(_ other: Self) -> Bool {
         guard let upper = latest, let lower = other.latest, upper.index != lower.index else { return false }
         let isAbove = upper.lowerHere == lower.index
         let isMaster = lower.master == upper.index || other.old?.master == upper.index
         let isPeer = upper.isPairEnd && !upper.lowerIsForeign && upper.lower == lower.index
         guard let before = old, let after = new else {
-            // A VLAN goes with the interface that carries it.
+            // The kernel removes a VLAN with its lower interface.
             return isAbove && new == nil && other.new == nil
         }
         if isAbove { return true }

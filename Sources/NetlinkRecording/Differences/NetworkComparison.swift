@@ -4,8 +4,8 @@ package import RoutingModel
 
 /// Two states of a network, what differs between them, and which differences explain a changed answer.
 ///
-/// A difference that follows from another one belongs to it: the routes that the kernel drops when an interface goes
-/// down, the routes that it makes for an address, the carrier of a VLAN whose interface lost its own.
+/// Some differences follow from another one: the routes that the kernel drops when an interface goes down, the routes
+/// that it makes for an address, the carrier of a VLAN whose lower interface lost its carrier.
 package struct NetworkComparison: Sendable {
     /// The older state, with the interface indexes of the newer one.
     package let old: SnapshotRouting
@@ -13,7 +13,7 @@ package struct NetworkComparison: Sendable {
     package let new: SnapshotRouting
     /// Everything that differs.
     package let differences: [NetworkDifference]
-    /// Which of them follow from others.
+    /// Which differences follow from others.
     private let links: DifferenceLinks
 
     /// Compares two states.
@@ -29,24 +29,24 @@ package struct NetworkComparison: Sendable {
         links = DifferenceLinks(differences, old: snapshot, new: new.snapshot)
     }
 
-    /// Whether there are few enough differences to find out what follows from what; those of routes do not count.
+    /// Whether there are few enough differences to find their causes; differences of routes need no trial.
     package var findsCauses: Bool { links.isKnown }
 
-    /// The only difference that all others follow from, as the cause of every changed answer; `nil` where there are
-    /// several.
+    /// The difference that all others follow from, and so the cause of every changed answer; `nil` if there are several
+    /// or none.
     package var onlyCause: NetworkDifference? {
         links.roots.count == 1 ? links.roots.first.map { differences[$0] } : nil
     }
 
     /// The differences that the answers to some queries have read.
     ///
-    /// They are the rules that select a packet, up to the one that decides, and the route that takes it or refuses it,
-    /// in either state. Where none of these differs, they are the interfaces, addresses, nexthop objects and settings
-    /// behind the routes, and where none of those does, the neighbours. A difference that follows from another one is
-    /// replaced by that one.
+    /// First, the rules that select a packet, up to the deciding rule, and the route that takes or refuses the packet,
+    /// in either state. If none of these differs, the interfaces, addresses, nexthop objects and settings behind the
+    /// routes. If none of those differs, the neighbours. A difference that follows from another one is replaced by its
+    /// cause.
     ///
     /// - Parameter queries: The queries that led to the old and to the new answer.
-    /// - Returns: The differences, in their order; empty where the answers have read none.
+    /// - Returns: The differences, in their order; empty if the answers have read none.
     package func causes(of queries: Set<RouteQuery>) -> [NetworkDifference] {
         let (before, after) = (
             QueryReading(queries, in: old.snapshot), QueryReading(queries, in: new.snapshot)
@@ -61,7 +61,7 @@ package struct NetworkComparison: Sendable {
         return Set((found ?? []).compactMap(cause)).sorted().map { differences[$0] }
     }
 
-    /// The difference that one follows from: that nearest to a lookup, where there are several.
+    /// The root cause of a difference; of several, the one nearest to a lookup.
     private func cause(of index: Int) -> Int? {
         links.causes(of: [index]).filter(links.roots.contains)
             .min { (differences[$0].rank, $0) < (differences[$1].rank, $1) }
@@ -69,7 +69,7 @@ package struct NetworkComparison: Sendable {
 }
 
 extension NetworkDifference {
-    /// How near a difference is to a lookup.
+    /// How near a difference is to a lookup: smaller is nearer.
     fileprivate var rank: Int {
         switch self {
         case .route: 0

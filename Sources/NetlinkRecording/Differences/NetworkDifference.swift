@@ -2,7 +2,7 @@
 
 package import RoutingModel
 
-/// One thing in which two states of a network differ.
+/// An object that differs between two states of a network.
 package enum NetworkDifference: Hashable, Sendable {
     /// An interface and its settings.
     case link(Change<Link>)
@@ -21,9 +21,9 @@ package enum NetworkDifference: Hashable, Sendable {
 
     /// A value that is added, removed or changed.
     package struct Change<Value: Hashable & Sendable>: Hashable, Sendable {
-        /// The older value; `nil` for one that is added.
+        /// The older value; `nil` if it is added.
         package let old: Value?
-        /// The newer value; `nil` for one that is removed.
+        /// The newer value; `nil` if it is removed.
         package let new: Value?
 
         /// The newer value, else the older one.
@@ -37,7 +37,7 @@ package enum NetworkDifference: Hashable, Sendable {
             }
         }
 
-        /// What has become of the value.
+        /// Whether the value is added, removed or changed.
         package var kind: Kind {
             old == nil ? .added : new == nil ? .removed : .changed
         }
@@ -48,12 +48,12 @@ extension NetworkDifference {
     /// One of the two states.
     enum Side { case old, new }
 
-    /// What has become of a value.
+    /// The kind of a change.
     package enum Kind: String, Hashable, Sendable {
         case added, removed, changed
     }
 
-    /// What has become of the value.
+    /// Whether the object is added, removed or changed.
     package var kind: Kind {
         switch self {
         case .link(let change): change.kind
@@ -66,12 +66,12 @@ extension NetworkDifference {
         }
     }
 
-    /// The change, of a route.
+    /// The change of a route; `nil` for another object.
     package var route: Change<Route>? {
         if case .route(let change) = self { change } else { nil }
     }
 
-    /// What makes the newer state of the older one; `nil` for settings.
+    /// The change that turns the older state into the newer one; `nil` for settings.
     package var change: NetworkChange? {
         switch self {
         case .link(let change):
@@ -106,12 +106,12 @@ extension NetworkDifference {
     }
 }
 
-// MARK: - What counts
+// MARK: - Equality of what lookups read
 
 extension Link {
-    /// Whether nothing differs that a lookup or a rule reads.
+    /// Whether two interfaces are equal in everything that a lookup or a rule reads.
     ///
-    /// A setting that one side does not know is not a difference.
+    /// A setting that one side does not know counts as equal.
     func countsAs(_ other: Link) -> Bool {
         var (left, right) = (self, other)
         let counted = LinkFlags.counted
@@ -121,7 +121,7 @@ extension Link {
         return left == right && settings.countsAs(other.settings)
     }
 
-    /// Whether the interface differs in its state at most, and not in what the administrator sets.
+    /// Whether two interfaces differ at most in their operational state, not in what the administrator sets.
     func differsInCarrierOnly(from other: Link) -> Bool {
         var copy = self
         copy.flags.formSymmetricDifference(
@@ -142,8 +142,8 @@ extension LinkFlags {
 }
 
 extension Route {
-    /// The route with as much of its state as a lookup reads: whether its nexthops work, and whether its lifetime
-    /// is over.
+    /// The route with only the state that a lookup reads: whether its nexthops work, and whether its lifetime has
+    /// ended.
     var counted: Route {
         var route = identity
         for index in route.nexthops.indices {
@@ -153,7 +153,7 @@ extension Route {
         return route
     }
 
-    /// Whether the kernel or a router advertisement made the route, and not a program.
+    /// Whether the kernel made the route, also because of a router advertisement or a redirect, and not a program.
     var isMadeByKernel: Bool {
         [Self.redirectOrigin, Self.kernelOrigin, Self.advertisedOrigin].contains(origin)
             || table == Self.localTable
@@ -161,7 +161,7 @@ extension Route {
 }
 
 extension NexthopObject {
-    /// The object without what a snapshot notes about it.
+    /// The object without the gateway scope that a snapshot records.
     var identity: NexthopObject {
         guard case .single(var nexthop) = kind else { return self }
         nexthop.gatewayScope = .unnoted
@@ -170,7 +170,7 @@ extension NexthopObject {
 }
 
 extension RoutingSettings {
-    /// Whether nothing differs that both know.
+    /// Whether all settings that both sides know are equal.
     func countsAs(_ other: RoutingSettings) -> Bool {
         var (left, right) = (self, other)
         left.fill(from: right)

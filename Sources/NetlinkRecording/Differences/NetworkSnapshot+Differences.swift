@@ -3,14 +3,14 @@
 package import RoutingModel
 
 extension NetworkSnapshot {
-    /// Lists everything in which a newer state of the same network differs.
+    /// Lists the differences to a newer state of the same network.
     ///
-    /// Lifetimes that count down and counters do not count. Interfaces are compared by their indexes: see
+    /// Ignores lifetimes that count down, and counters. Compares interfaces by their indexes: see
     /// ``renumbered(like:)``.
     ///
     /// - Parameter newer: The newer state.
     /// - Returns: The differences: links, addresses, nexthop objects, routes, rules, neighbours and settings, each in
-    ///   the order of the newer state as far as it has one.
+    ///   the order of the newer state if that state has an order.
     package func differences(to newer: NetworkSnapshot) -> [NetworkDifference] {
         var found: [NetworkDifference] = []
         found += Self.changes(links.byIndex, newer.links.byIndex) { $0.countsAs($1) }.map { .link($0) }
@@ -62,7 +62,7 @@ extension NetworkSnapshot {
         }
     }
 
-    /// Pairs the routes of a prefix: first the same ones, then those that took the place of another.
+    /// Pairs the routes of a prefix: first equal routes, then routes with the same metric and type of service.
     private static func compare(
         _ old: [Route],
         _ new: [Route],
@@ -83,7 +83,7 @@ extension NetworkSnapshot {
     }
 }
 
-/// What a route has in common with the one whose place it takes.
+/// The properties that a route shares with the route that it replaces.
 private struct RoutePlace: Hashable {
     let priority: UInt32
     let tos: UInt8
@@ -93,10 +93,10 @@ private struct RoutePlace: Hashable {
     }
 }
 
-/// The routes of a prefix that have no partner yet, by what partners have in common.
+/// The routes of a prefix that are not paired yet, by the key that paired routes share.
 private struct PairedRoutes<Key: Hashable> {
     private var routes: [Route?]
-    /// The indices by key, the first one last.
+    /// The indices by key, in descending order.
     private var indices: [Key: [Int]] = [:]
 
     init(_ routes: [Route], by key: (Route) -> Key) {
@@ -104,7 +104,7 @@ private struct PairedRoutes<Key: Hashable> {
         for index in routes.indices.reversed() { indices[key(routes[index]), default: []].append(index) }
     }
 
-    /// The routes without a partner, in their order.
+    /// The routes that are not paired, in their order.
     var rest: [Route] { routes.compactMap(\.self) }
 
     /// Takes the first route of a key.

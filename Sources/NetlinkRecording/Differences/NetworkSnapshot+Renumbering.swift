@@ -3,9 +3,9 @@
 internal import RoutingModel
 
 extension NetworkSnapshot {
-    /// The same network with the interface indexes of another one, where interfaces have the same names.
+    /// The same network, in which each interface has the index of the interface with the same name in another network.
     ///
-    /// Interfaces get other indexes when a host starts again or they are made again.
+    /// Indexes change when a host restarts or an interface is created again.
     package func renumbered(like other: NetworkSnapshot) -> (snapshot: NetworkSnapshot, map: [UInt32: UInt32])
     {
         let map = indexes(like: other)
@@ -52,7 +52,7 @@ extension NetworkSnapshot {
         return (copy, map)
     }
 
-    /// The index that each interface has in another network, or a free one.
+    /// The index of each interface in another network, or a free index.
     private func indexes(like other: NetworkSnapshot) -> [UInt32: UInt32] {
         let named = other.links.values.reduce(into: [:]) { $0[$1.name] = $1.index }
         var map: [UInt32: UInt32] = [:]
@@ -61,11 +61,11 @@ extension NetworkSnapshot {
         let known = taken.union(links.keys).union(other.links.keys)
         var free = known.max() ?? 0
         for index in links.keys.sorted() where map[index] == nil {
-            // An interface with another name and the same index was renamed, unless both names exist.
+            // If only the name differs, the interface was renamed and keeps its index.
             if taken.insert(index).inserted {
                 map[index] = index
             } else {
-                // A recording can hold the largest index; 0 is none.
+                // A recording can contain the largest index. 0 is not an index.
                 repeat { free &+= 1 } while free == 0 || known.contains(free)
                 map[index] = free
             }

@@ -2,13 +2,13 @@
 
 internal import RoutingModel
 
-/// What the answers to some queries read of a state.
+/// The parts of a state that the answers to some queries read.
 struct QueryReading {
-    /// The rules that select a packet and lead to a route or end the lookup, up to the one that decides.
+    /// The rules that select a packet and lead to a route or end the lookup, up to the deciding rule.
     private var rules: Set<Rule> = []
-    /// The routes that take packets; those that can refuse them, of a packet that is refused.
+    /// The routes that take packets, and for a refused packet the routes that can refuse it.
     private var routes: Set<Route> = []
-    /// What is behind the routes to the addresses.
+    /// The interfaces, addresses and nexthop objects behind the routes.
     private let reach: QueryReach
 
     init(_ queries: Set<RouteQuery>, in state: NetworkSnapshot) {
@@ -34,7 +34,7 @@ struct QueryReading {
         }
     }
 
-    /// Whether a difference, on the side of this state, is a rule or a route that decides.
+    /// Whether a difference is, on the side of this state, a rule or a route that was read.
     func decides(_ difference: NetworkDifference, _ side: NetworkDifference.Side) -> Bool {
         switch difference {
         case .rule(let change): change.value(side).map(rules.contains) ?? false
@@ -43,7 +43,7 @@ struct QueryReading {
         }
     }
 
-    /// Whether a difference is one behind the routes.
+    /// Whether a difference is an interface, address or nexthop object behind the routes, or the settings.
     func uses(_ difference: NetworkDifference) -> Bool {
         switch difference {
         case .link(let change): change.latest.map { reach.interfaces.contains($0.index) } ?? false

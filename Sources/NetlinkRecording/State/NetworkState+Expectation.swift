@@ -3,7 +3,7 @@
 public import NetlinkReachability
 
 extension NetworkState {
-    /// What the answer about a target should be: a line of a file for `netflags assert`.
+    /// The expected answer about a target: a line of a file for `netflags assert`.
     ///
     /// ```swift
     /// let expectation = try NetworkState.Expectation("10.8.3.4 reachable via 203.0.113.1 --protocol tcp --port 443")
@@ -12,8 +12,8 @@ extension NetworkState {
     /// ```
     ///
     /// A line is `TARGET [reachable | unreachable] [via GATEWAY] [dev NAME] [from SOURCE] [flags LETTERS]` with the
-    /// socket options of `netflags check`, in any order after the target; options can also stand before it. One without
-    /// `reachable`, `unreachable` and `flags` expects `reachable`. A word that begins with `#` begins a comment.
+    /// socket options of `netflags check`, in any order after the target. Options can also precede the target. A line
+    /// without `reachable`, `unreachable` and `flags` expects `reachable`. A word with an initial `#` begins a comment.
     public struct Expectation: Hashable, Sendable, CustomStringConvertible {
         /// The words of the line, without a comment.
         public let description: String
@@ -23,20 +23,20 @@ extension NetworkState {
         package private(set) var name = ""
         /// The socket.
         public private(set) var options = ReachabilityOptions()
-        /// Whether packets should be able to leave; `nil` for either, where the flags are given.
+        /// Whether the target is expected to be reachable; `nil` if only the flags are compared.
         public private(set) var isReachable: Bool?
-        /// The gateway; `nil` for any, or none.
+        /// The expected gateway; `nil` to compare none.
         public private(set) var gateway: IPAddress?
-        /// The name of the interface; `nil` for any, or none.
+        /// The name of the expected interface; `nil` to compare none.
         public private(set) var interface: String?
-        /// The source address; `nil` for any, or none.
+        /// The expected source address; `nil` to compare none.
         public private(set) var sourceAddress: IPAddress?
-        /// The flags as in `ReachabilityFlags.letters`; `nil` for any.
+        /// The expected flags, as `ReachabilityFlags.letters`; `nil` to compare none.
         public private(set) var letters: String?
 
         /// What is wrong with a line.
         public struct Malformation: Error, Hashable, Sendable, CustomStringConvertible {
-            /// What is wrong, and what is expected there.
+            /// What is wrong, and what to write instead.
             public let description: String
 
             package init(_ description: String) {
@@ -44,16 +44,16 @@ extension NetworkState {
             }
         }
 
-        /// Whether an answer is the expected one.
+        /// The result of comparing an answer with an expectation.
         public enum Outcome: Hashable, Sendable {
-            /// It is.
+            /// The answer is as expected.
             case holds
-            /// It is another one: what differs, and why.
+            /// The answer differs: in what, and why.
             case fails(String)
-            /// There is no answer, or it leaves open what is expected: why.
+            /// There is no answer, or the answer does not decide the expectation: why.
             case undetermined(String)
 
-            /// What differs, or why there is no answer; `nil` where the expectation holds.
+            /// What differs, or why the outcome is undetermined; `nil` if the expectation holds.
             public var reason: String? {
                 switch self {
                 case .holds: nil
@@ -79,8 +79,8 @@ extension NetworkState {
         ///
         /// - Parameters:
         ///   - answer: The answer about ``target`` with ``options``.
-        ///   - source: The network of the answer, by which an interface has alternative names; `nil` for none.
-        /// - Returns: Whether it is the expected one.
+        ///   - source: The network of the answer, which knows alternative names of interfaces; `nil` to ignore them.
+        /// - Returns: The outcome.
         public func outcome(
             of answer: Result<ReachabilityReport, ReachabilityError>, in source: NetworkSource? = nil
         ) -> Outcome {
@@ -139,7 +139,7 @@ extension NetworkState {
 // MARK: - Parsing
 
 extension NetworkState.Expectation {
-    /// What follows the target, for messages.
+    /// The words that can follow the target, for messages.
     private static let grammar =
         "reachable, unreachable, via GATEWAY, dev NAME, from SOURCE, flags LETTERS, or a socket option"
     /// The socket options, for messages.
@@ -231,7 +231,7 @@ extension NetworkState.Expectation {
         return address
     }
 
-    /// The letters of `check`, which are printed as two words.
+    /// Reads the letters of `check`, as one word or as the two words that `check` prints.
     private static func letters(_ rest: inout ArraySlice<String>) throws(Malformation) -> String {
         var text = try value(of: "flags", &rest)
         if text.count == 2, let second = rest.popFirst() { text += second }

@@ -5,7 +5,7 @@ public import NetlinkReachability
 internal import RoutingModel
 internal import SystemSupport
 
-/// A network at one moment; changes are tried on it without being made.
+/// A network at one moment, on which changes are tried without making them.
 ///
 /// ```swift
 /// let now = try NetworkState.live()
@@ -15,15 +15,14 @@ internal import SystemSupport
 /// }
 /// ```
 ///
-/// A change has the side effects that the kernel gives it: an interface that is set down loses its routes, an address
-/// takes its routes with it, a nexthop object goes with a carrier. What takes the kernel time, such as carriers and
-/// duplicate address detection, happens at once. Programs that react to changes, such as routing daemons and DHCP
-/// clients, are not part of it.
+/// A change has the kernel's side effects: an interface that is set down loses its routes, the routes of an address
+/// are removed with it, a lost carrier removes nexthop objects. Carriers and duplicate address detection, which take
+/// the kernel time, change at once. Reactions of programs, such as routing daemons and DHCP clients, are not simulated.
 ///
-/// It is a value: nothing on the host is touched, and no privilege is needed.
+/// The state is a value: changes do not touch the host, and need no privilege.
 public struct NetworkState: Sendable {
     private let recorded: RecordedRouting
-    /// The tables, with the kernel's side effects.
+    /// The tables, which change with the kernel's side effects.
     package var host: HostState
 
     /// The network, as a source of facts.
@@ -67,16 +66,16 @@ public struct NetworkState: Sendable {
 
     /// A change in the words of ip(8).
     ///
-    /// Known are `link set` and `del`, `addr` and `route` with all their verbs and `flush`, `rule add`, `del` and
-    /// `flush`, with the abbreviations of objects and commands; and `carrier NAME on` or `off` for a cable. The word
-    /// `ip` and its options for the family can stand before.
+    /// Supported are `link set` and `del`, `addr` and `route` with all their verbs and `flush`, `rule add`, `del` and
+    /// `flush`, in the abbreviations of ip(8) and optionally after `ip` and its family options; `carrier NAME on` or
+    /// `off` for a cable; and `sysctl` for IPv4 forwarding and `rp_filter`.
     public struct Change: Hashable, Sendable, CustomStringConvertible {
         package let change: HostChange
 
         /// Parses a change.
         ///
         /// - Parameter text: The words, such as `route replace default via 192.0.2.1`.
-        /// - Throws: ``Refusal`` without a number; its message says what is known.
+        /// - Throws: ``Refusal`` without a number; its reason lists the supported words.
         public init(_ text: String) throws(Refusal) {
             do {
                 change = try HostChange(text)
@@ -93,14 +92,14 @@ public struct NetworkState: Sendable {
     public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         /// The words of the change.
         public let change: String
-        /// The errno with which the kernel would refuse the change; `nil` where it is not known what it would do.
+        /// The errno with which the kernel would refuse the change; `nil` if the kernel's reaction is unknown.
         public let number: Int32?
-        /// Whether the words are not known.
+        /// Whether the words are not supported.
         public let isUnknown: Bool
         /// What is wrong.
         public let reason: String
 
-        /// The change, what refuses it, and why.
+        /// The change, the error, and the reason.
         public var description: String {
             guard let number else {
                 return
@@ -111,11 +110,11 @@ public struct NetworkState: Sendable {
         }
     }
 
-    /// The network after changes, made one after the other.
+    /// Returns the network after changes, which are made in order.
     ///
     /// - Parameter changes: The changes.
-    /// - Returns: The network after them.
-    /// - Throws: ``Refusal`` for the first change that the kernel would refuse, or whose effect is not known.
+    /// - Returns: The changed network.
+    /// - Throws: ``Refusal`` for the first change that the kernel would refuse, or whose effect is unknown.
     public func applying(_ changes: [Change]) throws(Refusal) -> NetworkState {
         var state = self
         for change in changes {
@@ -139,9 +138,9 @@ public struct NetworkState: Sendable {
     /// Evaluates targets.
     ///
     /// - Parameters:
-    ///   - targets: The targets; names are resolved by this host.
-    ///   - options: The socket of the queries.
-    /// - Returns: A report, or why there is none, for each target in order.
+    ///   - targets: The targets. This host resolves their names.
+    ///   - options: The options of the socket.
+    /// - Returns: A report or an error for each target, in order.
     public func answers(
         for targets: [ReachabilityTarget],
         options: ReachabilityOptions = ReachabilityOptions()

@@ -3,7 +3,7 @@
 internal import Glibc
 package import NetlinkReachability
 
-/// The values of socket options and targets as text, as the command line and expectations have them.
+/// Parses the text of socket options and targets, for the command line and for expectations.
 package enum SocketText {
     /// What is wrong with a text, and what to give instead.
     package typealias Invalid = NetworkState.Expectation.Malformation
@@ -18,7 +18,7 @@ package enum SocketText {
         return address
     }
 
-    /// An IP protocol by name or number.
+    /// Parses an IP protocol, by name or number.
     package static func ipProtocol(_ text: String) throws(Invalid) -> ReachabilityOptions.IPProtocol {
         if let named = protocols.first(where: { $0.description == text }) { return named }
         guard let number = UInt8(text) else {
@@ -27,7 +27,7 @@ package enum SocketText {
         return ReachabilityOptions.IPProtocol(rawValue: number)
     }
 
-    /// A user by name or number; the largest number stands for no user (INVALID_UID).
+    /// Parses a user, by name or number; the largest number is not a user (INVALID_UID).
     package static func user(_ text: String) throws(Invalid) -> UInt32 {
         if let number = UInt32(text), number < .max { return number }
         guard let entry = getpwnam(text) else {
@@ -38,7 +38,7 @@ package enum SocketText {
         return entry.pointee.pw_uid
     }
 
-    /// A number in decimal, or in hexadecimal with 0x.
+    /// Parses a decimal number, or a hexadecimal number with 0x.
     package static func number<Number: FixedWidthInteger>(
         _ text: String,
         _ name: String,
@@ -56,7 +56,7 @@ package enum SocketText {
         return number
     }
 
-    /// The number of a mark (SO_MARK).
+    /// Parses a mark (SO_MARK).
     package static func mark(_ text: String) throws(Invalid) -> UInt32 {
         try number(text, "mark", 0...UInt32.max)
     }
@@ -69,9 +69,9 @@ package enum SocketText {
         try number(text, "type of service", 0...UInt8.max)
     }
 
-    /// A target: a host, or `default`.
+    /// Parses a target: a host, or `default`.
     ///
-    /// A host named "default" is written `default.`.
+    /// Write a host named "default" as `default.`.
     package static func target(
         _ text: String,
         _ options: ReachabilityOptions
@@ -100,9 +100,9 @@ package enum SocketText {
 }
 
 extension ReachabilityOptions {
-    /// Restricts the families, unless to both.
+    /// Restricts the target to one family; neither or both flags restrict nothing.
     ///
-    /// - Throws: What is wrong when the source address does not belong to the only family.
+    /// - Throws: An error if the source address is of the other family.
     package mutating func restrict(onlyIPv4: Bool, onlyIPv6: Bool) throws(SocketText.Invalid) {
         guard onlyIPv4 != onlyIPv6 else { return }
         families = onlyIPv4 ? .v4 : .v6
