@@ -11,9 +11,9 @@ internal import SystemSupport
 /// print(clock.now.offset)   // 5.0 seconds
 /// ```
 ///
-/// A simulated network uses one for everything that takes time: the delays and time-outs of the monitor,
-/// `waitUntilReachable(timeout:)`, conditions with steps and recordings. It is a `Clock`: pass it to code under test
-/// that takes an `any Clock<Duration>`.
+/// A simulated network uses a manual clock for everything that takes time: the delays and time-outs of the monitor,
+/// `waitUntilReachable(timeout:)`, conditions with steps and recordings. Also pass the clock to code under test that
+/// takes an `any Clock<Duration>`.
 ///
 /// Advance the time of a network with ``SimulatedNetwork/advance(by:within:)``, which stops at each instant at which
 /// something is due. ``advance(by:)`` runs the timers of this clock in order, but the monitor sees only the final
@@ -34,7 +34,7 @@ public final class ManualClock: Clock, Sendable {
             Instant(offset: offset + duration)
         }
 
-        /// Returns the distance to another instant; negative when that is earlier.
+        /// Returns the distance to another instant; negative if the other instant is earlier.
         public func duration(to other: Instant) -> Duration {
             other.offset - offset
         }
@@ -49,7 +49,7 @@ public final class ManualClock: Clock, Sendable {
     struct Timer {
         let id: UInt64
         let due: Instant
-        /// Whether a task sleeps until it runs.
+        /// Whether a task sleeps until the action runs.
         let isSleep: Bool
         /// Receives the timer's number.
         let action: @Sendable (UInt64) -> Void
@@ -58,7 +58,7 @@ public final class ManualClock: Clock, Sendable {
     fileprivate struct State {
         var now = Instant(offset: .zero)
         var timeAsleep = Duration.zero
-        /// Ordered by instant, then by the order in which they were scheduled.
+        /// The timers by instant, then in the order in which they were scheduled.
         var timers: [Timer] = []
         var nextID: UInt64 = 1
         var wakes: [@Sendable () -> Void] = []
@@ -91,9 +91,9 @@ public final class ManualClock: Clock, Sendable {
 
     /// Advances the clock.
     ///
-    /// The timers that become due run in order on the calling thread, each at its instant, before this returns.
+    /// The due timers run in order on the calling thread, each at its instant, before this function returns.
     ///
-    /// - Parameter duration: The distance; a negative one has no effect.
+    /// - Parameter duration: The distance; a negative distance has no effect.
     public func advance(by duration: Duration) {
         advance(to: now.advanced(by: duration))
     }
@@ -140,13 +140,13 @@ public final class ManualClock: Clock, Sendable {
 // MARK: - Timers
 
 extension ManualClock {
-    /// Schedules an action; one in the past runs at the next move of the clock.
+    /// Schedules an action; an action in the past runs at the next move of the clock.
     @discardableResult
     func schedule(at due: Instant, _ action: @escaping @Sendable (UInt64) -> Void) -> UInt64 {
         state.withLock { $0.insert(due, action) }
     }
 
-    /// Cancels a timer; no effect when it has run.
+    /// Cancels a timer, unless it has run.
     func cancel(_ id: UInt64) {
         state.withLock { state in state.timers.removeAll { $0.id == id } }
     }
@@ -182,7 +182,7 @@ extension ManualClock {
         }
         guard let timer else { return try Task.checkCancellation() }
         continuation.onTermination = { [weak self] _ in self?.cancel(timer) }
-        // It ends without an element if the task is cancelled.
+        // The stream ends without an element if the task is cancelled.
         for await _ in ends { return }
         throw CancellationError()
     }

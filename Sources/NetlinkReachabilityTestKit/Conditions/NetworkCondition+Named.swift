@@ -3,7 +3,7 @@
 internal import NetlinkReachability
 internal import NetlinkRecording
 
-// The addresses are those reserved for documentation (RFC 5737, RFC 3849).
+// The addresses are reserved for documentation (RFC 5737, RFC 3849).
 extension NetworkCondition {
     /// Only the loopback interface; names fail with a temporary error.
     public static let offline = named("offline") { host in
@@ -65,7 +65,7 @@ extension NetworkCondition {
     /// A cable to a network with IPv4 and IPv6: `eth0`.
     public static let dualStack = named("dual stack") { try $0.addDualStack() }
 
-    /// A cable to a network with IPv4 and IPv6 that loses its IPv4 address after 5 s, as when a lease expires.
+    /// A cable to a network with IPv4 and IPv6: `eth0`, which loses its IPv4 address after 5 s, like an expired lease.
     public static let dualStackLosingIPv4 = named(
         "dual stack losing IPv4",
         [

@@ -20,7 +20,7 @@ internal import NetlinkReachability
 public struct NetworkCondition: Sendable, CustomStringConvertible {
     typealias Change = @Sendable (inout SimulatedHost) throws -> Void
 
-    /// A change at a delay after the step before.
+    /// A change, with the delay after the previous step.
     struct Step: Sendable {
         let delay: Duration
         let change: Change
@@ -34,7 +34,7 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
     /// A host to which the set-up and all steps have been applied.
     private var trial = SimulatedHost()
 
-    /// Creates a condition and applies it once to a scratch host, so that mistakes throw here.
+    /// Creates a condition, and applies it once to a scratch host, so that mistakes throw immediately.
     ///
     /// - Parameters:
     ///   - name: The name, for messages.
@@ -57,7 +57,7 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
     /// ```
     ///
     /// - Parameters:
-    ///   - delay: The time after the step before, or after the condition is applied; more than zero.
+    ///   - delay: The time after the previous step, or after the condition is applied; more than zero.
     ///   - change: The change.
     /// - Returns: The longer condition.
     /// - Throws: The errors of `change`, which is applied once to a scratch host.

@@ -22,9 +22,9 @@ public struct InterfaceKind: Hashable, Sendable {
     private var hardwareType = HardwareType.ethernet
     /// The state bits that an interface of this kind always has.
     private var flags: LinkFlags = [.broadcast, .multicast]
-    /// Whether the kernel assigns it an IPv6 link-local address.
+    /// Whether the kernel assigns an IPv6 link-local address to an interface of this kind.
     private(set) var hasLinkLocal = true
-    /// The name of the interface below; `nil` if the kind needs none.
+    /// The name of the lower interface; `nil` if the kind needs none.
     private(set) var lower: String?
 
     /// An Ethernet card.
@@ -46,18 +46,18 @@ public struct InterfaceKind: Hashable, Sendable {
         hasLinkLocal: false)
     /// A dial-up link that is connected.
     public static let ppp = dialUp(name: "ppp")
-    /// A dial-up link that dials on demand: it has pppd's placeholder addresses, 10.64.64.64 with the peer
-    /// 10.112.112.112, until it gets others.
+    /// A dial-up link that dials on demand, with pppd's placeholder addresses, 10.64.64.64 and the peer 10.112.112.112,
+    /// until it gets other addresses.
     public static let onDemandPPP = dialUp(name: "onDemandPPP")
     /// The kernel's dummy device.
     public static let dummy = InterfaceKind(
         name: "dummy", driver: "dummy", flags: [.broadcast, .noARP])
-    /// A bridge: it has a carrier while one of its ports has one.
+    /// A bridge, which has a carrier while one of its ports has a carrier.
     public static let bridge = InterfaceKind(name: "bridge", driver: "bridge")
 
-    /// A VLAN, which follows the state of the interface below.
+    /// A VLAN, which follows the state of its lower interface.
     ///
-    /// - Parameter lower: The name of the interface below.
+    /// - Parameter lower: The name of the lower interface.
     /// - Returns: The kind.
     public static func vlan(on lower: String) -> InterfaceKind {
         InterfaceKind(name: "vlan", driver: "vlan", lower: lower)

@@ -2,7 +2,7 @@
 
 public import NetlinkReachability
 
-// A test names its addresses in its source, where a malformed one is a mistake of the test.
+// The source of a test contains its addresses, so a malformed address is a mistake in the test.
 
 /// An address of a simulated network: an `IPAddress`, or its text.
 ///

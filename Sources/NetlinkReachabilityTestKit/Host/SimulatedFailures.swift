@@ -32,13 +32,13 @@ public struct SimulatedFailures: Hashable, Sendable {
 
     /// The error of every query; `nil` when queries are answered.
     public var queries: Failure?
-    /// The error of a monitor that opens its notification socket; `nil` when that succeeds.
+    /// The error of a monitor that opens its notification socket; `nil` when opening succeeds.
     ///
-    /// A running monitor keeps its socket. The monitor starts with the first handle and ends with the last.
+    /// A running monitor keeps its socket. The monitor starts with the first handle and ends with the last handle.
     public var opening: Failure?
-    /// Whether a monitor that starts gets no notifications, as in some sandboxes: it polls every 5 s.
+    /// Whether a starting monitor gets no notifications, as in some sandboxes, and so polls every 5 s.
     public var refusesNotifications = false
 
-    /// Creates failures without any failure.
+    /// Creates a value without failures.
     public init() {}
 }

@@ -12,14 +12,14 @@ extension SimulatedHost {
     /// try host.addAddress("198.51.100.2", prefixLength: 32, to: "ppp0", peer: "198.51.100.1")
     /// ```
     ///
-    /// The routes of the address are added too: the one to the address itself and, when the interface is up, the one
+    /// The routes of the address are added too: the route to the address itself and, if the interface is up, the route
     /// to its subnet.
     ///
     /// - Parameters:
     ///   - address: The address.
     ///   - prefixLength: The length of its subnet's prefix, such as 24 or 64.
     ///   - interface: The interface's name.
-    ///   - peer: The address at the other end of a point-to-point interface; the prefix length is that one's.
+    ///   - peer: The address at the other end of a point-to-point interface, to which the prefix length then applies.
     /// - Throws: ``SimulationError`` when the prefix is longer than the address, or the interface does not exist or
     ///   already has the address.
     public mutating func addAddress(
@@ -54,8 +54,8 @@ extension SimulatedHost {
     /// try host.removeAddress("192.0.2.2", from: "eth0")
     /// ```
     ///
-    /// With the last IPv4 address of an interface, all its IPv4 routes are removed without a notification. Secondary
-    /// addresses are removed with their primary address, as without the setting `promote_secondaries`.
+    /// With the last IPv4 address of an interface, all IPv4 routes of the interface are removed without a notification.
+    /// Secondary addresses are removed with their primary address, as without the setting `promote_secondaries`.
     ///
     /// - Parameters:
     ///   - address: The address.

@@ -5,17 +5,17 @@ internal import NetlinkRecording
 internal import RoutingModel
 
 extension SimulatedHost {
-    /// Makes a change in the words of ip(8), such as a policy rule or a multipath route.
+    /// Makes a change in the words of ip(8) or sysctl(8), such as a policy rule or a multipath route.
     ///
     /// ```swift
     /// try host.apply("rule add not fwmark 0xca6c table 51820 pref 100")
     /// ```
     ///
-    /// Known are the words that `netflags what-if` knows, with the same side effects.
+    /// Supports the same words as `netflags what-if`, with the same side effects.
     ///
     /// - Parameter change: The words, with or without `ip` before them.
-    /// - Throws: ``SimulationError`` when the words are not known, the kernel would refuse the change, or it is not
-    ///   known what it does.
+    /// - Throws: ``SimulationError`` when the words are not supported, the kernel would refuse the change, or the
+    ///   effect of the change is unknown.
     public mutating func apply(_ change: String) throws(SimulationError) {
         let actions: [HostChange.Action]
         do {
@@ -26,7 +26,7 @@ extension SimulatedHost {
         for action in actions { try make(action) }
     }
 
-    /// Makes a change and what follows from it.
+    /// Makes a change with its side effects.
     mutating func make(_ action: HostChange.Action) throws(SimulationError) {
         try checkIsChangeable()
         do {
@@ -38,7 +38,7 @@ extension SimulatedHost {
 }
 
 extension SimulationError {
-    /// The error of a change that the kernel refuses, or of which it is not known what it does.
+    /// The error of a change that the kernel refuses, or whose effect is unknown.
     fileprivate init(_ refusal: KernelRefusal, _ action: HostChange.Action) {
         let (exists, isUnknown): (Code, Code) =
             switch action {

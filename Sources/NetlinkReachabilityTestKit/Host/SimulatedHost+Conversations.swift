@@ -4,7 +4,7 @@ internal import NetlinkReachability
 internal import NetlinkRecording
 internal import RoutingModel
 
-/// What does not answer any more in a simulated network.
+/// The part of a simulated network that has stopped answering.
 public enum SimulatedSilence: Hashable, Sendable {
     /// Nothing beyond the gateway answers.
     case beyondGateway
@@ -12,7 +12,7 @@ public enum SimulatedSilence: Hashable, Sendable {
     case gateway
 }
 
-/// A TCP connection of the simulated host, which asks from time to time and is answered at once.
+/// A TCP connection of the simulated host that sends data at intervals and gets an answer at once.
 struct SimulatedConversation: Sendable {
     let flow: ConnectedSocket.Flow
     let gateway: Neighbour.Key?
@@ -21,7 +21,7 @@ struct SimulatedConversation: Sendable {
 
     /// The connection as the kernel describes it, in milliseconds of the clock.
     ///
-    /// Data that is not answered is sent again after 200 ms, and then after twice the time before.
+    /// Unanswered data is sent again after 200 ms, and then each time after twice the previous delay.
     func socket(at now: Int, silentSince: Int?, answeredAgain: Int?, cookie: UInt64) -> ConnectedSocket {
         var progress = TCPProgress()
         (progress.timeout, progress.roundTrip, progress.sendWindow) = (200, 10, 65_536)
@@ -49,8 +49,8 @@ struct SimulatedConversation: Sendable {
 }
 
 extension SimulatedHost {
-    /// Opens a TCP connection that asks the remote for something from now on, and is answered unless there is a
-    /// ``silence``: what `NetworkQuery.evidence(of:options:)` sees.
+    /// Opens a TCP connection that sends data at intervals, and gets answers unless there is a ``silence``:
+    /// `NetworkQuery.evidence(of:options:)` reads such connections.
     ///
     /// ```swift
     /// try network.change { try $0.addConversation(with: "198.51.100.7", every: .seconds(1)) }
@@ -60,7 +60,7 @@ extension SimulatedHost {
     ///
     /// - Parameters:
     ///   - remote: The address of the remote.
-    ///   - interval: How often it is asked.
+    ///   - interval: The time between two sends.
     /// - Throws: ``SimulationError`` if no packet can leave to the remote.
     public mutating func addConversation(
         with remote: some SimulatedAddress,
@@ -87,7 +87,7 @@ extension SimulatedHost {
                 interval: max(1, Int(interval / .milliseconds(1))), begin: now.milliseconds))
     }
 
-    /// What does not answer any more; `nil` if everything answers.
+    /// The part of the network that has stopped answering; `nil` if everything answers.
     ///
     /// Packets still leave: flags, paths and statuses stay as they are.
     public var silence: SimulatedSilence? {
@@ -102,7 +102,7 @@ extension SimulatedHost {
         }
     }
 
-    /// What the kernel would show of the connections.
+    /// The sockets and neighbours of the connections, as the kernel would list them.
     var answerRecord: AnswerRecord {
         let time = now.milliseconds
         var record = AnswerRecord()

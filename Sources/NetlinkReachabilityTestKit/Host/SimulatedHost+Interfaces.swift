@@ -16,8 +16,8 @@ extension SimulatedHost {
     ///   - name: The name, 1 to 15 bytes without space, slash and colon.
     ///   - kind: The kind.
     ///   - isUp: Whether the interface is administratively up.
-    ///   - hasCarrier: Whether it has a carrier: a plugged cable, an access point, a connected modem.
-    ///   - bridge: The bridge of which it becomes a port.
+    ///   - hasCarrier: Whether the interface has a carrier: a plugged cable, an access point, a connected modem.
+    ///   - bridge: The bridge of which the interface becomes a port; `nil` for none.
     /// - Throws: ``SimulationError`` when the name is taken or invalid, or the bridge or lower interface does not
     ///   exist.
     public mutating func addInterface(
@@ -47,7 +47,7 @@ extension SimulatedHost {
         if isUp { state.setUp(index) }
     }
 
-    /// Deletes an interface with its addresses and routes, as when it is unplugged.
+    /// Deletes an interface with its addresses and routes, as if unplugged.
     ///
     /// ```swift
     /// try host.removeInterface("eth0")
@@ -75,7 +75,7 @@ extension SimulatedHost {
         guard var link = routing.snapshot.links[index] else { return }
         link.name = newName
         state.apply(.link(LinkReport(link)), link.notification)
-        // Addresses carry a label with the name.
+        // IPv4 addresses have the interface name as their label.
         for address in routing.snapshot.addresses(ofInterface: index, family: .v4) {
             state.apply(.address(address), .address(isLoss: false))
         }
@@ -87,7 +87,7 @@ extension SimulatedHost {
     /// try host.setCarrier("wlan0", isPresent: false)
     /// ```
     ///
-    /// Addresses and routes stay. The kernel notifies about the link, and not at all while the interface is down.
+    /// Addresses and routes stay. The kernel notifies of the link, unless the interface is down.
     ///
     /// - Parameters:
     ///   - name: The interface's name.
@@ -106,7 +106,7 @@ extension SimulatedHost {
     /// The routes to its subnets are restored, routes through gateways are not.
     ///
     /// - Parameter name: The interface's name.
-    /// - Throws: ``SimulationError`` when no interface has that name, or it is a VLAN and the one below is down.
+    /// - Throws: ``SimulationError`` when no interface has that name, or the lower interface of a VLAN is down.
     public mutating func setUp(_ name: String) throws(SimulationError) {
         try make(.setUp(name))
     }
@@ -117,7 +117,7 @@ extension SimulatedHost {
     /// try host.setDown("eth0")
     /// ```
     ///
-    /// Its IPv4 routes are removed without notifications. Its IPv6 routes and addresses are removed with one each.
+    /// The IPv4 routes of the interface are removed without notifications, its IPv6 routes and addresses with them.
     ///
     /// - Parameter name: The interface's name.
     /// - Throws: ``SimulationError`` when no interface has that name.
@@ -171,10 +171,10 @@ extension SimulatedHost {
 public struct SimulatedInterface: Hashable, Sendable {
     /// The name.
     public let name: String
-    /// Whether it is administratively up (`IFF_UP`).
+    /// Whether the interface is administratively up (`IFF_UP`).
     public let isUp: Bool
-    /// Whether it can send: it is up, has a carrier and does not wait for an external event (`IFF_RUNNING`).
+    /// Whether the interface can send: is up, has a carrier and does not wait for an external event (`IFF_RUNNING`).
     public let isRunning: Bool
-    /// Its addresses, in the order in which they were added.
+    /// The addresses, in the order in which they were added.
     public let addresses: [IPAddress]
 }

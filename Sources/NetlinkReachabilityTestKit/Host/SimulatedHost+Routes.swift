@@ -14,7 +14,7 @@ extension SimulatedHost {
     /// ```
     ///
     /// - Parameter route: The route.
-    /// - Throws: ``SimulationError`` when the kernel would refuse the route: one with this destination and metric
+    /// - Throws: ``SimulationError`` when the kernel would refuse the route: a route with this destination and metric
     ///   exists, the interface does not exist or is down, or the gateway is not on its link.
     public mutating func addRoute(_ route: SimulatedRoute) throws(SimulationError) {
         let isRejecting = route.kind != .unicast
@@ -46,7 +46,7 @@ extension SimulatedHost {
     /// try host.removeRoute(SimulatedRoute(to: .allV6))
     /// ```
     ///
-    /// - Parameter route: The route. What it leaves out, such as the gateway or the metric, is not compared; the
+    /// - Parameter route: The route. Omitted properties, such as the gateway or the metric, are not compared, and the
     ///   lifetime never is. The first match is removed.
     /// - Throws: ``SimulationError`` when no route matches.
     public mutating func removeRoute(_ route: SimulatedRoute) throws(SimulationError) {

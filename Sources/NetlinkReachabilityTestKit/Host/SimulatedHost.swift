@@ -18,12 +18,12 @@ internal import RoutingModel
 /// IPv4 routes without notifications, and its IPv6 routes and addresses with them. A lost carrier removes nothing.
 /// Impossible changes throw a ``SimulationError``.
 ///
-/// It is a value: a change that throws leaves the network unchanged.
+/// The host is a value: a change that throws leaves the network unchanged.
 ///
-/// Out of scope are nexthop objects and VRFs; neighbours, so that routes take every gateway; and the time that the
-/// kernel takes for carriers and IPv6 addresses, which change at once.
+/// Nexthop objects and VRFs are not simulated. Neighbours are not simulated either: routes use every gateway. Carriers
+/// and IPv6 addresses change at once, without the time that the kernel takes.
 public struct SimulatedHost: Sendable {
-    /// The tables, with the kernel's side effects.
+    /// The tables, which change with the kernel's side effects.
     var state = HostState()
     /// The kinds of the interfaces by index.
     var kinds: [UInt32: InterfaceKind] = [:]
@@ -36,10 +36,10 @@ public struct SimulatedHost: Sendable {
     var conversations: [SimulatedConversation] = []
     /// See ``silence``.
     var silent: SimulatedSilence?
-    /// Since when there is a silence, and when the last one ended, in milliseconds of the clock.
+    /// The start of the present silence and the end of the last silence, in milliseconds of the clock.
     var silentSince: Int?
     var answeredAgain: Int?
-    /// Whether it shows a recording, which tests cannot change.
+    /// Whether the host shows a recording, which tests cannot change.
     private(set) var isRecorded = false
 
     /// The answers of the resolver.
@@ -73,7 +73,7 @@ extension SimulatedHost {
         }
     }
 
-    /// The routes of all tables but the kernel's own one: the routes of a prefix in the kernel's order, prefixes in no
+    /// The routes of all tables except the local table: the routes of a prefix in the kernel's order, prefixes in no
     /// particular order.
     public var routes: [SimulatedRoute] {
         let names = routing.snapshot.links.mapValues(\.name)
@@ -121,7 +121,7 @@ extension SimulatedHost {
         )
     }
 
-    /// Removes everything except the loopback interface, also a recording; names and failures stay.
+    /// Removes everything except the loopback interface, names and failures; ends a recording.
     mutating func clear() {
         if isRecorded {
             let (names, failures, now) = (names, failures, now)

@@ -28,10 +28,10 @@ public struct SimulatedNames: Hashable, Sendable {
         public static let timingOut = Answer(result: .success(.timedOut))
         /// The resolver does not answer until the name gets another answer or the resolution times out on the clock.
         ///
-        /// A call of `flags()` or `report()` blocks until then: make it from its own task.
+        /// A call of `flags()` or `report()` blocks until then: make the call in its own task.
         public static let hanging = Answer(result: nil)
 
-        /// The resolver itself cannot run, as without a thread or a descriptor.
+        /// The resolver itself cannot run, for example for lack of a thread or a descriptor.
         ///
         /// Queries throw `ReachabilityError` with the code `resolverFailure`. A monitor
         /// delivers the failure, keeps the last flags, and tries again.
@@ -50,10 +50,10 @@ public struct SimulatedNames: Hashable, Sendable {
     private var answers: [String: Answer] = [:]
     /// The answer for names without their own answer.
     public var others = Answer.notFound
-    /// The answer for every name, as behind a captive portal; `nil` without one.
+    /// The answer for every name, as behind a captive portal; `nil` without a portal.
     public var captive: Answer?
 
-    /// The configured name servers; a path supports DNS while it leads to one of them.
+    /// The configured name servers; a path supports DNS while packets can leave to a name server.
     public var servers: [IPAddress] = []
 
     /// Creates answers without names.

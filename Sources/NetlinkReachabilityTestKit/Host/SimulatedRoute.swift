@@ -14,17 +14,17 @@ internal import RoutingModel
 ///
 /// The counterpart is a line of `ip route`.
 public struct SimulatedRoute: Hashable, Sendable {
-    /// What happens to the packets.
+    /// What the kernel does with packets that match a route.
     public enum Kind: String, Hashable, Sendable {
-        /// They are sent.
+        /// Sends the packets.
         case unicast
-        /// They are dropped; a socket gets EINVAL.
+        /// Drops the packets; a socket gets EINVAL.
         case blackhole
-        /// They are rejected; a socket gets EHOSTUNREACH.
+        /// Rejects the packets; a socket gets EHOSTUNREACH.
         case unreachable
-        /// They are rejected; a socket gets EACCES.
+        /// Rejects the packets; a socket gets EACCES.
         case prohibit
-        /// The lookup continues with the next policy rule.
+        /// Continues the lookup with the next policy rule.
         case `throw`
     }
 
@@ -36,7 +36,7 @@ public struct SimulatedRoute: Hashable, Sendable {
         public var interface: String?
         /// The share of the packets, among several nexthops: 1 to 256.
         public var weight: Int
-        /// Whether the gateway is taken to be on the link without an address of its subnet.
+        /// Whether the gateway counts as on the link even without an address in its subnet.
         public var isOnLink: Bool
 
         /// Creates a nexthop.
@@ -58,11 +58,11 @@ public struct SimulatedRoute: Hashable, Sendable {
 
     /// The destination.
     public var destination: IPPrefix
-    /// What happens to the packets.
+    /// What the kernel does with the packets.
     public var kind: Kind
-    /// The nexthops: none for kinds that send nothing, several for a multipath route.
+    /// The nexthops: none if the route sends nothing, several for a multipath route.
     public var nexthops: [Nexthop]
-    /// The metric, of which the lower is preferred; `nil` for the kernel's: 0 for IPv4, 1024 for IPv6.
+    /// The metric, lower being preferred; `nil` for the kernel's default: 0 for IPv4, 1024 for IPv6.
     public var metric: UInt32?
     /// The routing table.
     public var table: UInt32
@@ -71,16 +71,16 @@ public struct SimulatedRoute: Hashable, Sendable {
     /// The lifetime, for IPv6; `nil` for a permanent route.
     public var lifetime: Duration?
 
-    /// Creates a route with one nexthop, or with none if neither a gateway nor an interface is given.
+    /// Creates a route with one nexthop, or without a nexthop if neither a gateway nor an interface is given.
     ///
     /// - Parameters:
     ///   - destination: The destination; `.allV4` or `.allV6` for a default route.
     ///   - gateway: The gateway; `nil` when the destination is on the link.
     ///   - interface: The interface's name; `nil` to find it by the gateway.
-    ///   - kind: What happens to the packets.
-    ///   - metric: The metric, of which the lower is preferred; `nil` for the kernel's.
+    ///   - kind: What the kernel does with the packets.
+    ///   - metric: The metric, lower being preferred; `nil` for the kernel's default.
     ///   - table: The routing table.
-    ///   - isOnLink: Whether the gateway is taken to be on the link without an address of its subnet.
+    ///   - isOnLink: Whether the gateway counts as on the link even without an address in its subnet.
     ///   - lifetime: The lifetime, for IPv6; `nil` for a permanent route.
     public init(
         to destination: some SimulatedPrefix,
@@ -106,7 +106,7 @@ public struct SimulatedRoute: Hashable, Sendable {
     /// - Parameters:
     ///   - gateway: The gateway.
     ///   - interface: The interface's name; `nil` to find it by the gateway.
-    ///   - metric: The metric; `nil` for the kernel's.
+    ///   - metric: The metric; `nil` for the kernel's default.
     ///   - lifetime: The lifetime, for IPv6; `nil` for a permanent route.
     /// - Returns: The route.
     public static func `default`(
@@ -143,7 +143,7 @@ extension SimulatedRoute: CustomStringConvertible {
 // MARK: - The kernel's route
 
 extension SimulatedRoute {
-    /// The change that sets or removes it.
+    /// The change that adds or removes the route.
     func request(lifetime: Int32?) -> HostChange.RouteRequest {
         var request = HostChange.RouteRequest(destination: destination)
         request.type = kind == .unicast ? nil : HostChange.routeTypes[kind.rawValue]
@@ -159,7 +159,7 @@ extension SimulatedRoute {
         return request
     }
 
-    /// A route that a test can add; `nil` for those of the kernel's own table.
+    /// Converts a route of the kernel; `nil` for a route that no test can add, such as one of the local table.
     init?(_ route: Route, names: [UInt32: String]) {
         guard let kind = Kind(rawValue: "\(route.type)"), route.table != Route.localTable else { return nil }
         self.init(to: route.destination, kind: kind, metric: route.priority, table: route.table)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An error of a test: a change that no network can make.
+/// A mistake of a test: a change that the simulated network cannot make, or a wait without an end.
 ///
 /// ```swift
 /// do {
@@ -33,7 +33,7 @@ public struct SimulationError: Error, Hashable, Sendable {
         public static let unknownAddress = Code(description: "unknownAddress")
         /// The interface has that address already.
         public static let addressExists = Code(description: "addressExists")
-        /// No such route exists.
+        /// The route does not exist.
         public static let unknownRoute = Code(description: "unknownRoute")
         /// A route with that destination and metric exists in the table.
         public static let routeExists = Code(description: "routeExists")
@@ -41,11 +41,11 @@ public struct SimulationError: Error, Hashable, Sendable {
         public static let unreachableGateway = Code(description: "unreachableGateway")
         /// The interface must be up.
         public static let interfaceIsDown = Code(description: "interfaceIsDown")
-        /// No such policy rule exists.
+        /// The policy rule does not exist.
         public static let unknownRule = Code(description: "unknownRule")
         /// An equal policy rule exists.
         public static let ruleExists = Code(description: "ruleExists")
-        /// The kernel would refuse the change for another reason, or it is not known what it does.
+        /// The kernel would refuse the change for another reason, or the effect of the change is unknown.
         public static let refused = Code(description: "refused")
         /// The route cannot have that lifetime.
         public static let invalidLifetime = Code(description: "invalidLifetime")

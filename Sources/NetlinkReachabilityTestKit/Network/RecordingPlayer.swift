@@ -5,13 +5,13 @@ internal import NetlinkRecording
 internal import RoutingModel
 internal import SystemSupport
 
-/// Plays a recording step by step: the first dump, then each notification; each later dump is one step.
+/// Plays a recording step by step: each dump is a step, and each notification is a step.
 final class RecordingPlayer: Sendable {
     /// The network after a step, and the notifications of the step.
     struct Step: Sendable {
         let routing: RecordedRouting
         let notifications: [KernelNotification]
-        /// Whether something is missing here, as after notifications that the kernel dropped.
+        /// Whether notifications are missing in this step, such as those that the kernel dropped.
         let isOverrun: Bool
     }
 
@@ -29,7 +29,7 @@ final class RecordingPlayer: Sendable {
 
     private let state: Locked<State>
 
-    /// Reads a whole recording once, and stops before its first step.
+    /// Reads the whole recording to find its steps, and starts before the first step.
     init(path: String) throws(SimulationError) {
         do {
             let marks = try Self.marks(path: path)
@@ -106,10 +106,10 @@ extension RecordingPlayer.State {
 private struct StepFinder {
     private(set) var marks: [RecordingPlayer.Mark] = []
     private var start: Recording.Time?
-    /// The number of entries of the step so far, and the time of the last one that has one.
+    /// The number of entries of the step so far, and the last known time of an entry.
     private var count = 0
     private var time: Recording.Time?
-    /// Whether the step has parts of a dump without annotations, which ends with the first notification.
+    /// Whether the step contains parts of a dump without annotations, which the next notification ends.
     private var hasDumped = false
 
     /// Adds the next entry.

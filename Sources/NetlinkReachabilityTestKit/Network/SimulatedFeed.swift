@@ -5,7 +5,7 @@ internal import NetlinkReachability
 package import RoutingModel
 internal import SystemSupport
 
-/// The notifications of a simulated network, as one monitor reads them.
+/// The notifications of a simulated network that one monitor reads.
 package final class SimulatedFeed: ChangeFeed {
     fileprivate struct State {
         var queue: [KernelNotification] = []
@@ -76,7 +76,7 @@ package final class SimulatedFeeds: Sendable {
 
     /// Opens a feed for a monitor that starts.
     ///
-    /// - Parameter refusedGroups: The number of notification groups that a sandbox refuses; with any, the feed stays
+    /// - Parameter refusedGroups: The number of notification groups that a sandbox refuses; if not 0, the feed stays
     ///   silent.
     /// - Returns: The feed.
     /// - Throws: When no descriptor is available.

@@ -75,8 +75,8 @@ extension SimulatedNetwork {
         feeds.breakDown()
     }
 
-    /// Notifies the monitor of a change of the resolver's configuration, such as a new /etc/resolv.conf: monitored
-    /// names are resolved again 100 ms later.
+    /// Notifies the monitor of a change of the resolver's configuration, such as a new /etc/resolv.conf: the monitor
+    /// resolves its names again 100 ms later.
     ///
     /// ```swift
     /// network.change { $0.names["example.com"] = .addresses("198.51.100.8") }
@@ -94,7 +94,7 @@ extension SimulatedNetwork {
     /// try await network.settle()
     /// ```
     ///
-    /// - Parameter duration: The length of the suspension; the monitor ignores less than a second.
+    /// - Parameter duration: The length of the suspension; the monitor ignores lengths below a second.
     public func sleepMachine(for duration: Duration) {
         clock.sleepMachine(for: duration)
     }
@@ -124,7 +124,7 @@ extension SimulatedNetwork {
         resolver.answersChanged()
     }
 
-    /// Schedules the ends of routes with a lifetime.
+    /// Schedules the expiry of routes with a lifetime.
     private func setTimers() {
         let due = state.withLock { state in
             let due = Set(state.host.expiries.map(\.due)).subtracting(state.timedExpiries)

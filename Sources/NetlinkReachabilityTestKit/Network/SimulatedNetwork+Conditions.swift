@@ -14,14 +14,14 @@ extension SimulatedNetwork {
         apply(condition)
     }
 
-    /// Replaces the whole network by a condition, at one instant.
+    /// Replaces the whole network with a condition, at one instant.
     ///
     /// ```swift
     /// network.apply(.offline)
     /// ```
     ///
-    /// Removes every interface except the loopback and sets the condition up. Answers that the test has set for
-    /// names stay. The steps of a condition run until the next condition is applied.
+    /// Removes every interface except the loopback interface, and sets up the condition. Keeps the answers for names
+    /// that the test has set. The steps of a condition run until the next condition is applied.
     ///
     /// - Parameter condition: The condition.
     public func apply(_ condition: NetworkCondition) {
@@ -52,7 +52,7 @@ extension SimulatedNetwork {
         }
     }
 
-    /// Applies a step of a condition; the next wait throws its error.
+    /// Applies a step of a condition; the next wait throws the step's error.
     private func attempt(_ name: String, _ body: (inout SimulatedHost) throws -> Void) {
         do {
             try change(body)

@@ -23,10 +23,10 @@ extension SimulatedNetwork {
     /// while network.remainingStepCount > 0 { try await network.advance(by: .seconds(1)) }
     /// ```
     ///
-    /// The first dump is played at the present instant of the clock. Each notification is a step, and each later dump
-    /// is one step. Queries that the recording does not answer are undecided, as with
-    /// `NetworkSource.recording(path:)`. A recording contains no names: set them with ``change(_:)``, which here can
-    /// change only names and failures. ``apply(_:)`` ends the playback.
+    /// The first dump is played at the present instant of the clock. Each notification and each later dump is a step.
+    /// Queries that the recording does not answer are undecided, as with `NetworkSource.recording(path:)`. A recording
+    /// contains no names: set names with ``change(_:)``, which can change only names and failures during playback.
+    /// ``apply(_:)`` ends the playback.
     ///
     /// - Parameters:
     ///   - path: The file.
@@ -72,10 +72,10 @@ extension SimulatedNetwork {
 
     // MARK: Steps
 
-    /// The recording that plays; `nil` for none.
+    /// The recording being played; `nil` for none.
     private var player: RecordingPlayer? { state.withLock { $0.player } }
 
-    /// Plays a step; returns false after the last one or when it cannot be read.
+    /// Plays a step; returns false after the last step, or if the step cannot be read.
     @discardableResult
     private func playStep(of player: RecordingPlayer) -> Bool {
         do {

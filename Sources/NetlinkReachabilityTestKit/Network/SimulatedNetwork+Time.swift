@@ -12,9 +12,9 @@ extension SimulatedNetwork {
     /// - every due handler of an observation has returned;
     /// - every loop over `updates` that was waiting and received new flags waits for the next ones or has ended.
     ///
-    /// It does not wait for tasks that have not begun to listen: wait for those with ``settle(within:until:)``.
+    /// For tasks that have not begun to listen, wait with ``settle(within:until:)``.
     ///
-    /// Time stands still, and work that the monitor delays happens only when the clock moves: of two changes within
+    /// The clock does not move. Work that the monitor delays is done when the clock moves: of two changes within
     /// 100 ms, the second is delivered 250 ms later, by `advance(by: .milliseconds(250))`.
     ///
     /// - Parameter limit: A bound in real time, for handlers and loops that do not return.
@@ -30,7 +30,7 @@ extension SimulatedNetwork {
     /// try await network.settle { indicator.light == .red }
     /// ```
     ///
-    /// Use it for code under test that runs in its own tasks. The clock does not move.
+    /// Use this function for code under test that runs in its own tasks. The clock does not move.
     ///
     /// - Parameters:
     ///   - limit: A bound in real time.
@@ -56,9 +56,9 @@ extension SimulatedNetwork {
     ///
     /// The clock stops at every instant at which the monitor, a condition, a recording, a resolver's time-out or a
     /// sleeping task is due, and continues when the network has settled. Handlers are therefore called in the order and
-    /// with the values of a real network, for steps of any length. It also settles before and after.
+    /// with the values of a real network, for steps of any length. The network also settles before and after.
     ///
-    /// A task that wakes is not waited for: follow with ``settle(within:until:)``, until it sleeps again or has ended.
+    /// The function does not wait for tasks that wake: call ``settle(within:until:)`` until they sleep again or end.
     ///
     /// - Parameters:
     ///   - duration: The distance.
@@ -114,7 +114,7 @@ extension SimulatedNetwork {
         while true {
             if let begun = work.begunWhenQuiet {
                 let due = await source.monitor.settle()
-                // Work that began in between can have caused more work for the monitor.
+                // Work that began meanwhile can have caused more work for the monitor.
                 if work.begunWhenQuiet == begun {
                     return due.map { ManualClock.Instant(offset: .nanoseconds($0.nanoseconds)) }
                 }
@@ -129,7 +129,7 @@ extension SimulatedNetwork {
 
 /// A bound in real time on a wait.
 ///
-/// A loaded machine can suspend a task for minutes. Of each wait, only a moment counts towards the bound.
+/// A loaded machine can suspend a task for minutes. Therefore at most 5 ms of each wait count.
 private struct Patience {
     private static let mostPerWait = Duration.milliseconds(5)
 

@@ -22,17 +22,17 @@ internal import SystemSupport
 /// `docs/testing.md` has a worked example.
 ///
 /// Queries are answered as by the kernel: policy rules, longest prefix, metrics, interface states. Packet loss and
-/// delay are not simulated, but that nothing answers any more is (``SimulatedHost/silence``).
+/// delay are not simulated, except for remotes that stop answering (``SimulatedHost/silence``).
 ///
 /// It is safe to use from any thread.
 public final class SimulatedNetwork: Sendable {
     struct State {
         var host = SimulatedHost()
-        /// The number of the current condition's application, so that steps of earlier ones stop.
+        /// The number of the current condition's application, so that steps of earlier conditions stop.
         var application = 0
         var failure: SimulationError?
         var timedExpiries: Set<ManualClock.Instant> = []
-        /// The recording that plays; `nil` for none.
+        /// The recording being played; `nil` for none.
         var player: RecordingPlayer?
         /// The network at the current step of the recording.
         var recorded: RecordedRouting?
@@ -45,7 +45,7 @@ public final class SimulatedNetwork: Sendable {
             return host.routing
         }
 
-        /// What shows whether anything answers; `nil` for a recording.
+        /// The sockets and neighbours that show whether anything answers; `nil` for a recording.
         mutating func answers(at now: ManualClock.Instant) -> AnswerRecord? {
             guard recorded == nil else { return nil }
             host.moveOn(to: now)
@@ -62,7 +62,7 @@ public final class SimulatedNetwork: Sendable {
     let feeds = SimulatedFeeds()
     let work = InFlightCounter()
     let state = Locked(State())
-    /// The thread that runs ``change(_:)``; one at a time.
+    /// The thread that runs ``change(_:)``; one thread at a time.
     let editing = Locked<pthread_t>(0)
     let turn = Locked(())
 
@@ -93,15 +93,15 @@ public final class SimulatedNetwork: Sendable {
     /// The present state of the network.
     public var host: SimulatedHost { state.withLock { $0.host } }
 
-    /// The tables of the host; of a network that plays a recording, those of the recording at this instant.
+    /// The tables of the host, or of the recording being played at this instant.
     package var tables: RecordedRouting {
         state.withLock { $0.recorded ?? RecordedRouting($0.host.state.routing) }
     }
 
-    /// The number of handles and loops that receive changes; a path monitor counts as one with all its loops.
+    /// The number of handles and loops that receive changes; a path monitor with all its loops counts as one.
     ///
-    /// A loop counts once it has handled its first flags and waits for the next ones. After starting a task with a
-    /// loop, wait for it:
+    /// A loop counts once it has handled its first flags and waits for the next flags. After starting a task with a
+    /// loop, wait for the loop:
     ///
     /// ```swift
     /// try await network.settle { network.listenerCount == 1 }

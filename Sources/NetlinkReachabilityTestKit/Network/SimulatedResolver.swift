@@ -8,7 +8,7 @@ internal import SystemSupport
 final class SimulatedResolver: HostResolver {
     private let clock: ManualClock
     private let answer: @Sendable (String) -> SimulatedNames.Answer
-    /// The queries that hang, by their timers.
+    /// The hanging queries, by their timers.
     private let hanging = Locked<[UInt64: Request]>([:])
 
     init(clock: ManualClock, answer: @escaping @Sendable (String) -> SimulatedNames.Answer) {
@@ -47,14 +47,14 @@ final class SimulatedResolver: HostResolver {
             hanging[timer] = request
             return timer
         }
-        // A query that hangs is not in flight.
+        // A hanging query does not count as work in progress.
         work?.end()
         // The answer can have changed before the query was stored.
         answersChanged()
         return { [weak self] in self?.end(timer, nil) }
     }
 
-    /// Ends a query with a result, or without one if it is cancelled.
+    /// Ends a query with a result, or without a result if it is cancelled.
     private func end(_ timer: UInt64, _ result: ResolvedName?) {
         guard let request = hanging.withLock({ $0.removeValue(forKey: timer) }) else { return }
         clock.cancel(timer)
@@ -64,7 +64,7 @@ final class SimulatedResolver: HostResolver {
 }
 
 extension SimulatedResolver {
-    /// A query that hangs.
+    /// A hanging query.
     private struct Request {
         let query: NameQuery
         let work: InFlightCounter?

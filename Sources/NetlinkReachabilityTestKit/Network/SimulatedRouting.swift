@@ -44,7 +44,7 @@ struct SimulatedRouting: RoutingSource {
 }
 
 extension SimulatedFailures.Failure {
-    /// The error of a request that fails so.
+    /// The error of a request that fails with this errno.
     func error(_ operation: String) -> ReachabilityError {
         ReachabilityError(operation: operation, number: rawValue)
     }
