@@ -52,7 +52,7 @@ int cnl_events_receive(cnl_events *events, cnl_message_handler handler, void *co
         return length == -EAGAIN ? 0 : (int)length;
     }
     if (sender.nl_pid != 0) {
-        /* The port in a message's header is not a proof: another process can write to this port or group. */
+        /* Checks the sender's address: in a message's header, another process can write any port. */
         return CNL_UNTRUSTED;
     }
     if (length > CNL_READ_SIZE) {

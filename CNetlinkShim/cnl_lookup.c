@@ -21,12 +21,12 @@ static bool cnl_put_selectors(struct nl_msg *message, const cnl_route_request *r
            (!request->destination_port || nla_put_u16(message, RTA_DPORT, destination_port) == 0);
 }
 
-/* Lookups of one datagram. */
+/* The lookups of one datagram. */
 typedef struct cnl_batch {
     cnl_exchange exchange;
     const cnl_route_request *requests;
-    size_t offset;             /* the index of the first one among those of the caller */
-    uint64_t without_protocol; /* those whose protocol the kernel cannot look up although the caller gave none */
+    size_t offset;             /* the caller's index of the first lookup */
+    uint64_t without_protocol; /* the lookups to send without a protocol, because the kernel refuses the default, UDP */
     cnl_route_handler handler;
     void *context;
 } cnl_batch;
@@ -35,7 +35,7 @@ static bool cnl_batch_build(cnl_query *query, const cnl_exchange *exchange, unsi
     const cnl_batch *batch = (const cnl_batch *)exchange;
     cnl_route_request request = batch->requests[index];
     if (request.family == AF_INET6 && !request.ip_protocol && !(batch->without_protocol >> index & 1)) {
-        /* IPv6 takes a lookup without a protocol for protocol 0, IPv4 for UDP. */
+        /* Without a protocol, IPv6 looks up protocol 0, and IPv4 looks up UDP. */
         request.ip_protocol = IPPROTO_UDP;
     }
     uint8_t bits = (uint8_t)(cnl_address_size(request.family) * 8);
@@ -47,15 +47,15 @@ static bool cnl_batch_build(cnl_query *query, const cnl_exchange *exchange, unsi
     };
     body.rtm_flags = request.wants_entry ? RTM_F_FIB_MATCH : 0;
     if (request.family == AF_INET) {
-        /* Without the flag IPv4 always names the main table. IPv6 names the right one and refuses the flag. */
+        /* Without the flag, IPv4 always reports the main table. IPv6 reports the right table and refuses the flag. */
         body.rtm_flags |= RTM_F_LOOKUP_TABLE;
     }
     cnl_query_begin(query, RTM_GETROUTE, 0, &body, sizeof(body));
     return !query->is_too_long && cnl_put_selectors(query->request, &request);
 }
 
-/* Until the first rule is added local and main share one tree, and IPv4 names main for both. The kernel adds its
- * own local and broadcast entries to local or to a VRF's table, never to main. */
+/* Until the first rule is added, the local and main tables share one tree, and IPv4 reports main for both. The kernel
+ * adds its own local and broadcast entries to local or to a VRF's table, never to main. */
 static void cnl_correct_table(cnl_route *answer) {
     if (answer->table == RT_TABLE_MAIN && answer->protocol == RTPROT_KERNEL &&
         (answer->type == RTN_LOCAL || answer->type == RTN_BROADCAST)) {
@@ -67,7 +67,7 @@ static bool cnl_has_flow(const cnl_route_request *request) {
     return request->ip_protocol || request->source_port || request->destination_port;
 }
 
-/* Hands out the answer to a lookup. */
+/* Calls the handler with the answer to a lookup. */
 static int cnl_batch_take(cnl_exchange *exchange, unsigned index, const struct nlmsghdr *message) {
     cnl_batch *batch = (cnl_batch *)exchange;
     uint64_t bit = (uint64_t)1 << index;
@@ -75,7 +75,7 @@ static int cnl_batch_take(cnl_exchange *exchange, unsigned index, const struct n
     cnl_route route;
     bool is_refused = message->nlmsg_type == NLMSG_ERROR;
     if (is_refused) {
-        /* A lookup is not acknowledged. */
+        /* The kernel does not acknowledge a lookup. */
         if (!cnl_read_status(message, &refusal) || refusal.number == 0) {
             return -EBADMSG;
         }
@@ -90,7 +90,7 @@ static int cnl_batch_take(cnl_exchange *exchange, unsigned index, const struct n
     const cnl_route_request *request = &batch->requests[index];
     if (is_refused && refusal.number == EOPNOTSUPP && request->family == AF_INET6 && !cnl_has_flow(request) &&
         !(batch->without_protocol & bit)) {
-        /* It is sent again. */
+        /* The lookup is sent again. */
         batch->without_protocol |= bit;
         return 0;
     }
@@ -109,15 +109,15 @@ static bool cnl_query_batch(cnl_query *query, cnl_batch batch, size_t count, cnl
     return cnl_exchange_run(query, &batch.exchange, error);
 }
 
-/* Notes the errno of a refusal; 0 for an answer. */
+/* Stores the errno of a refusal; 0 for an answer. */
 static void cnl_note_refusal(size_t index, const cnl_route *route, const cnl_error *refusal, void *context) {
     (void)index;
     (void)route;
     *(int *)context = refusal ? refusal->number : 0;
 }
 
-/* Fails unless the kernel evaluates RTA_IP_PROTO and the ports, which it ignores before Linux 4.17. One that knows
- * them refuses a protocol that it cannot look up, and a strict kernel is newer. */
+/* Fails unless the kernel evaluates RTA_IP_PROTO and the ports, which it ignores before Linux 4.17. A newer kernel
+ * refuses a protocol that it cannot look up. A strict kernel is always newer. */
 static bool cnl_query_check_flow(cnl_query *query, cnl_error *error) {
     static const char text[] = "this kernel ignores the protocol and the ports of a lookup: Linux 4.17 is needed";
     if (query->transport.is_strict || query->knows_flows) {

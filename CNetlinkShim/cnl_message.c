@@ -58,7 +58,7 @@ int cnl_for_each_message(const void *bytes, size_t length, cnl_message_handler h
 /* MARK: attributes */
 
 cnl_run cnl_run_of(const void *head, size_t length) {
-    /* libnl counts in ints and would skip the rest silently. */
+    /* libnl counts in ints, and would silently skip the bytes beyond INT_MAX. */
     return (cnl_run){.next = head, .remaining = (int)length, .is_cut = length > INT_MAX};
 }
 
@@ -67,8 +67,8 @@ const struct nlattr *cnl_run_next(cnl_run *run) {
         return NULL;
     }
     const struct nlattr *attribute = (const struct nlattr *)run->next;
-    /* nla_ok() also refuses a header that overruns the rest, where nla_parse() would ignore the rest and accept half a
-     * message. */
+    /* nla_ok() also rejects a header that overruns the remaining bytes. nla_parse() would ignore these bytes and accept
+     * half a message. */
     if (!nla_ok(attribute, run->remaining)) {
         run->is_cut = true;
         return NULL;
@@ -103,8 +103,8 @@ int cnl_next_attribute(const void *bytes, size_t length, size_t *offset, const s
     return run.is_cut ? -EBADMSG : *attribute != NULL;
 }
 
-/* NLMSG_DONE holds a header and an errno. NLMSG_ERROR holds also the request's header, and without NLM_F_CAPPED the
- * request's payload. With NLM_F_ACK_TLVS attributes with the kernel's text follow. */
+/* NLMSG_DONE contains a header and an errno. NLMSG_ERROR also contains the request's header, and without NLM_F_CAPPED
+ * the request's payload. With NLM_F_ACK_TLVS, attributes with the kernel's text follow. */
 bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error) {
     const struct nlmsgerr *body = nlmsg_data(message);
     bool is_error = message->nlmsg_type == NLMSG_ERROR;
@@ -137,7 +137,7 @@ bool cnl_read_status(const struct nlmsghdr *message, cnl_error *error) {
 
 /* MARK: routes */
 
-/* Copies a value of fixed size. Returns false when the attribute is shorter. */
+/* Copies a value of fixed size. Returns false if the attribute is shorter. */
 static bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) {
     if (cnl_attribute_length(attribute) < size) {
         return false;
@@ -146,7 +146,7 @@ static bool cnl_copy(const struct nlattr *attribute, void *target, size_t size) 
     return true;
 }
 
-/* Copies an address. Returns false when its length does not fit the family. */
+/* Copies an address. Returns false if its length does not match the family. */
 static bool cnl_copy_address(const struct nlattr *attribute, uint8_t family, uint8_t target[16]) {
     size_t size = cnl_address_size(family);
     return size != 0 && cnl_attribute_length(attribute) == size && cnl_copy(attribute, target, size);
@@ -200,7 +200,7 @@ static int cnl_read_nexthops(const struct nlattr *attribute, cnl_route *route) {
     return status;
 }
 
-/* RTA_METRICS: the MTU among them. One that is cut is as good as none. */
+/* Reads the MTU in RTA_METRICS. Ignores a truncated one. */
 static void cnl_read_metrics(const struct nlattr *attribute, cnl_route *route) {
     cnl_run run = cnl_run_of(cnl_attribute_value(attribute), cnl_attribute_length(attribute));
     const struct nlattr *metric;
@@ -249,10 +249,10 @@ static bool cnl_read_route(const struct nlattr *attribute, cnl_route *route) {
     }
 }
 
-/* The length of what precedes the attributes. */
+/* The length of the message before its attributes. */
 #define CNL_ROUTE_HEAD (NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtmsg)))
 
-/* Checks all but the attributes. Returns 0, -ENOMSG or -EBADMSG. */
+/* Checks everything except the attributes. Returns 0, -ENOMSG or -EBADMSG. */
 static int cnl_check_route(const struct nlmsghdr *message, size_t length) {
     /* libnl counts in ints. */
     if (length < CNL_ROUTE_HEAD || message->nlmsg_len < CNL_ROUTE_HEAD || message->nlmsg_len > length ||
@@ -262,7 +262,7 @@ static int cnl_check_route(const struct nlmsghdr *message, size_t length) {
     const struct rtmsg *body = nlmsg_data(message);
     size_t bits = cnl_address_size(body->rtm_family) * 8;
     if (bits == 0 || (message->nlmsg_type != RTM_NEWROUTE && message->nlmsg_type != RTM_DELROUTE)) {
-        /* Another message, or MPLS, multicast routing or another family. */
+        /* Another type of message, or another family such as MPLS or multicast routing. */
         return -ENOMSG;
     }
     return body->rtm_dst_len > bits || body->rtm_src_len > bits ? -EBADMSG : 0;

@@ -9,8 +9,8 @@
 
 enum {
     CNL_ATTEMPTS = 3,          /* of one request; each waits for the socket's timeout */
-    CNL_STALE_DATAGRAMS = 256, /* datagrams without an answer that an attempt or a look at the notifications skips */
-    CNL_NOTIFICATIONS = 256,   /* datagrams of notifications that one read notes */
+    CNL_STALE_DATAGRAMS = 256, /* the most datagrams without an awaited answer that an attempt or a catch-up skips */
+    CNL_NOTIFICATIONS = 256,   /* the most datagrams of notifications that one read records */
     CNL_MESSAGE_SIZE = 512,
 };
 
@@ -34,8 +34,8 @@ static bool cnl_query_set_up(cnl_query *query, int protocol, int timeout, cnl_er
         return cnl_fail_libnl(error, status);
     }
     int descriptor = query->descriptor = nl_socket_get_fd(query->socket);
-    /* On a connected socket the kernel refuses datagrams from other processes (ECONNREFUSED for them), so the
-     * sender of a reply needs no check. */
+    /* On a connected socket, the kernel refuses datagrams of other processes (ECONNREFUSED for them), so the sender of
+     * a reply needs no check. */
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     struct timeval limit = {.tv_sec = timeout / 1000, .tv_usec = timeout % 1000 * 1000};
     if (connect(descriptor, (struct sockaddr *)&kernel, sizeof(kernel)) != 0 ||
@@ -43,7 +43,7 @@ static bool cnl_query_set_up(cnl_query *query, int protocol, int timeout, cnl_er
         return cnl_fail(error, errno);
     }
     int yes = 1;
-    /* Old kernels lack these options. They check less and send no message with an error. */
+    /* Old kernels lack these options: they check less, and send no text with an error. */
     query->transport = (cnl_transport){
         .send = cnl_socket_send,
         .receive = cnl_socket_receive,
@@ -64,7 +64,7 @@ static cnl_query *cnl_query_allocate(cnl_error *error) {
         cnl_fail(error, ENOMEM);
         return NULL;
     }
-    /* All but the buffers, whose pages are not needed yet. */
+    /* Clears everything except the buffers, whose pages are not needed yet. */
     memset(query, 0, offsetof(cnl_query, requests));
     query->socket = nl_socket_alloc();
     query->request = nlmsg_alloc_size(CNL_MESSAGE_SIZE);
@@ -112,13 +112,13 @@ bool cnl_query_follow(cnl_query *query, uint32_t group) {
     return nl_socket_add_membership(query->socket, (int)group) == 0;
 }
 
-/* Notes a notification. */
+/* Records a notification. */
 static void cnl_query_note(const struct nlmsghdr *message, void *context) {
     cnl_query_changes *changes = context;
     changes->rules |= message->nlmsg_type == RTM_NEWRULE || message->nlmsg_type == RTM_DELRULE;
 }
 
-/* Notes that anything may have changed. */
+/* Records that anything may have changed. */
 static void cnl_query_note_loss(cnl_query *query) {
     query->changes = (cnl_query_changes){.any = true, .rules = true};
 }
@@ -143,18 +143,18 @@ ssize_t cnl_query_read(cnl_query *query, int flags) {
             return is_whole ? length : -EMSGSIZE;
         }
         query->changes.any = true;
-        /* A notification that cannot be read counts as a lost one. */
+        /* An unreadable notification counts as lost. */
         if (!is_whole || cnl_for_each_message(query->buffer, (size_t)length, cnl_query_note, &query->changes) != 0) {
             cnl_query_note_loss(query);
         }
     }
-    /* They can arrive as fast as they are read. What is still queued counts as lost. */
+    /* Notifications can arrive as fast as they are read. The notifications that are still queued count as lost. */
     cnl_query_note_loss(query);
     return -ENOBUFS;
 }
 
 int cnl_query_catch_up(cnl_query *query) {
-    /* After an overrun the kernel sends nothing until the queue is empty, so one overrun does not end it. */
+    /* After an overrun, the kernel sends nothing until the queue is empty, so one overrun does not end the catch-up. */
     int overruns = 0;
     for (int stale = 0; stale < CNL_STALE_DATAGRAMS && overruns < 2; stale++) {
         ssize_t length = cnl_query_read(query, MSG_DONTWAIT);
@@ -208,13 +208,13 @@ static int cnl_exchange_send(cnl_query *query, cnl_exchange *exchange) {
 /* A datagram while its messages are read. */
 typedef struct cnl_reading {
     cnl_exchange *exchange;
-    int result; /* the messages taken, or a negative errno */
+    int result; /* the number of messages taken, or a negative errno */
 } cnl_reading;
 
 static void cnl_exchange_take(const struct nlmsghdr *message, void *context) {
     cnl_reading *reading = context;
     cnl_exchange *exchange = reading->exchange;
-    /* Late answers to what was sent before have other sequence numbers. */
+    /* Late answers to earlier requests have other sequence numbers. */
     uint32_t index = message->nlmsg_seq - exchange->first;
     if (reading->result < 0 || message->nlmsg_pid != exchange->port || message->nlmsg_type == NLMSG_NOOP ||
         index >= CNL_REQUESTS || !(exchange->awaited >> index & 1)) {
@@ -230,7 +230,7 @@ int cnl_exchange_read(cnl_exchange *exchange, const void *bytes, size_t length) 
     return status < 0 ? status : reading.result;
 }
 
-/* Reads the answers that are awaited, until the time runs out or answers are lost. Returns 0 or a negative errno. */
+/* Reads the awaited answers, until the timeout or until answers are lost. Returns 0 or a negative errno. */
 static int cnl_exchange_receive(cnl_query *query, cnl_exchange *exchange) {
     int flags = 0;
     for (int stale = 0; exchange->awaited && stale < CNL_STALE_DATAGRAMS;) {
@@ -240,8 +240,8 @@ static int cnl_exchange_receive(cnl_query *query, cnl_exchange *exchange) {
         }
         int taken = 0;
         if (length == -ENOBUFS) {
-            /* Notifications filled the buffer, and answers may be lost with them. They came at once or not at all, and
-             * the kernel sends others only when the buffer is empty. It continues a dump when there is room again. */
+            /* Notifications filled the buffer, so answers may be lost. Answers to lookups are queued by now or lost, as
+             * the kernel queues nothing until the buffer is empty. It continues a dump when there is room again. */
             flags = exchange->is_dump ? 0 : MSG_DONTWAIT;
         } else {
             taken = length < 0 ? (int)length : cnl_exchange_read(exchange, query->buffer, (size_t)length);

@@ -11,7 +11,7 @@
 struct cnl_route_cache {
     struct nl_sock *socket;
     struct nl_cache *cache;
-    struct nl_msg *message; /* of the route that was read last */
+    struct nl_msg *message; /* of the last route read */
 };
 
 cnl_route_cache *cnl_route_cache_open(cnl_error *error) {
@@ -24,7 +24,7 @@ cnl_route_cache *cnl_route_cache_open(cnl_error *error) {
     errno = 0;
     int status = nl_connect(cache->socket, NETLINK_ROUTE);
     if (status >= 0) {
-        /* A direct call keeps libnl-route linked with linkers that drop a library that is only named. */
+        /* A direct call keeps libnl-route linked: linkers drop a library without a referenced symbol. */
         status = rtnl_route_alloc_cache(cache->socket, AF_UNSPEC, 0, &cache->cache);
     }
     if (status < 0) {
@@ -52,7 +52,7 @@ int cnl_route_cache_next(cnl_route_cache *cache, void **position, cnl_route *rou
         }
         nlmsg_free(cache->message);
         cache->message = NULL;
-        /* The message that would add the route has all of its nexthops, and the one parser reads it. */
+        /* The message that would add the route has all nexthops, and cnl_parse_route() can read it. */
         int status = rtnl_route_build_add_request(found, 0, &cache->message);
         if (status < 0) {
             return status == -NLE_NOMEM ? -ENOMEM : -EBADMSG;

@@ -10,11 +10,11 @@
  * For all functions:
  * - There is no global state. One thread at a time may use a handle; different threads may use different handles.
  * - The caller closes each handle that it opens, once. The caller owns nothing else.
- * - What sends a request or opens a handle returns false or NULL on failure, and fills the error. What reads bytes
- *   returns a negative errno on failure.
+ * - A function that sends a request or opens a handle returns false or NULL on failure, and fills the error. A function
+ *   that reads bytes returns a negative errno on failure.
  * - Addresses are 16 bytes in network order, an IPv4 address in the first four. Numbers are in host order.
- * - A parser never reads beyond the bytes given to it. It refuses a message that is cut or whose attributes
- *   overrun it, and skips attributes that it does not know.
+ * - A parser never reads beyond its input. It rejects a truncated message and a message whose attributes overrun it,
+ *   and skips unknown attributes.
  */
 
 #ifndef CNETLINKSHIM_H

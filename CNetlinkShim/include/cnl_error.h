@@ -9,15 +9,15 @@
 
 #pragma clang assume_nonnull begin
 
-/* What went wrong: the kernel refused a request, or there is no usable answer (a system call failed, the time ran out,
- * a message was cut). libnl's codes cannot express it: -NLE_FAILURE stands for ENETUNREACH and EHOSTUNREACH alike, and
- * -NLE_NOMEM for a lost notification. */
+/* A failure: the kernel refused a request, or there is no usable answer (a failed system call, a timeout, a truncated
+ * message). libnl's codes are ambiguous: -NLE_FAILURE stands for ENETUNREACH and EHOSTUNREACH, and -NLE_NOMEM also for
+ * lost notifications. */
 typedef struct cnl_error {
     int number;     /* errno, positive */
-    /* The kernel's message (extended acknowledgement), that of libnl if it failed without an errno, or empty. It ends
+    /* The kernel's message (extended acknowledgement), libnl's message for a failure without an errno, or empty; ends
      * with NUL. */
     char text[192];
-    /* The offset in the request, from its header on, of the attribute that the kernel refuses; 0 where it names none. */
+    /* The offset of the refused attribute from the header of the request; 0 if the kernel names no attribute. */
     uint32_t attribute_offset;
 } cnl_error;
 

@@ -16,19 +16,19 @@ cnl_events *_Nullable cnl_events_open(int protocol, cnl_error *error);
 
 void cnl_events_close(cnl_events *events);
 
-/* Joins one multicast group (RTNLGRP_...). Returns 0 or a negative errno: a sandbox may refuse. */
+/* Joins one multicast group (RTNLGRP_...). Returns 0, or a negative errno, for example if a sandbox refuses. */
 int cnl_events_join(cnl_events *events, uint32_t group);
 
 /* The descriptor to wait on. The handle owns it. */
 int cnl_events_descriptor(const cnl_events *events);
 
-/* A datagram from another process than the kernel. Beyond every errno: a sandbox can answer the call with EPERM. */
+/* The status for a datagram that the kernel did not send. No errno can be this status: a sandbox can return EPERM. */
 #define CNL_UNTRUSTED (-4096)
 
-/* Reads one datagram and calls the handler with its messages. Returns 1 when one was read and 0 when none is queued;
- * -EBADMSG when its rest, behind the messages handed over, is malformed; -ENOBUFS when notifications were lost and
- * -EMSGSIZE when the datagram did not fit into the buffer (read until 0, then refresh everything); CNL_UNTRUSTED when
- * the datagram was dropped because of its sender; or another negative errno. */
+/* Reads one datagram and calls the handler with its messages. Returns 1 for a datagram and 0 if none is queued;
+ * -EBADMSG if the datagram is malformed after the messages handed over; -ENOBUFS if notifications were lost and
+ * -EMSGSIZE if the datagram did not fit into the buffer (read until 0, then refresh everything); CNL_UNTRUSTED if the
+ * datagram was dropped because of its sender; or another negative errno. */
 int cnl_events_receive(cnl_events *events, cnl_message_handler handler, void *_Nullable context);
 
 #pragma clang assume_nonnull end

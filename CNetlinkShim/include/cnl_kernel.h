@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The kernel's structures and constants (RTM_, RTA_, IFLA_, NLM_F_, RTNLGRP_, ...), which Swift sees through this
- * module. linux/ipv6.h and linux/if.h are left out: they define what glibc defines too. */
+ * module. linux/ipv6.h and linux/if.h are left out because they clash with glibc's headers. */
 
 #ifndef CNL_KERNEL_H
 #define CNL_KERNEL_H

@@ -8,25 +8,25 @@
 
 #pragma clang assume_nonnull begin
 
-/* Receives a message, whole and valid during the call. */
+/* Receives a complete message, which is valid during the call. */
 typedef void (*cnl_message_handler)(const struct nlmsghdr *message, void *_Nullable context);
 
-/* The attributes of a message, or those nested in another attribute. */
+/* The attributes of a message or of a nested attribute. */
 typedef struct cnl_attributes {
     const struct nlattr *_Nullable by_type[64]; /* the last one of each type; NULL for none */
-    uint16_t highest_type;                      /* also of those that the table has no room for */
+    uint16_t highest_type;                      /* also of attributes beyond the table */
 } cnl_attributes;
 
-/* Reads a run of attributes, which ends with its bytes. Returns 0, or -EBADMSG when one is cut. */
+/* Reads the attributes that fill some bytes. Returns 0, or -EBADMSG if one is truncated. */
 int cnl_parse_attributes(const void *_Nullable bytes, size_t length, cnl_attributes *attributes);
 
-/* Walks a run of attributes, of which several can have one type: start with *offset = 0. Returns 1 with an attribute, 0
- * at the end, or -EBADMSG when one is cut. */
+/* Walks attributes, several of which can have the same type: start with *offset = 0. Returns 1 with an attribute, 0
+ * at the end, or -EBADMSG if one is truncated. */
 int cnl_next_attribute(const void *_Nullable bytes, size_t length, size_t *offset,
                        const struct nlattr *_Nullable *_Nonnull attribute);
 
 /* The parsers of routes. `bytes` is a whole message with its header at an address divisible by 4. Each returns 0,
- * -ENOMSG for a message of another type or family, or -EBADMSG for a message that is cut or malformed. RTM_NEWROUTE and
+ * -ENOMSG for a message of another type or family, or -EBADMSG for a truncated or malformed message. RTM_NEWROUTE and
  * RTM_DELROUTE have the same layout. */
 
 /* One nexthop of a route. */
@@ -61,13 +61,13 @@ typedef struct cnl_route {
 
 int cnl_parse_route(const void *bytes, size_t length, cnl_route *route);
 
-/* The destination of a route: all that a monitor reads of most notifications. */
+/* The destination of a route. Of most notifications, a monitor reads nothing else. */
 typedef struct cnl_destination {
     uint8_t family, length; /* length in bits */
     uint8_t address[16];
 } cnl_destination;
 
-/* Parses the destination of a route; it neither reads nor checks the other attributes. */
+/* Parses the destination of a route. Neither reads nor checks other attributes. */
 int cnl_parse_destination(const void *bytes, size_t length, cnl_destination *destination);
 
 /* Walks the nexthops of a multipath route: start with *offset = 0. Returns 1 with a nexthop, 0 at the end, or

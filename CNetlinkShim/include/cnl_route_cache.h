@@ -10,22 +10,22 @@
 /* libnl's route cache (rtnl_route_alloc_cache): a copy of all routes of a network namespace, as programs that use libnl
  * see them.
  *
- * It is good for comparing such a program with the kernel. It is no copy of the kernel's tables: of routes whose key is
- * the same it keeps one. The key of libnl 3.7 is the family, the table, the type of service, the destination and the
- * metric, so that routes which differ in nexthop, scope or type alone are merged. The time to load it grows with the
- * square of the number of routes, and it follows no change until it is refilled. */
+ * Use the cache to compare such a program with the kernel. It is not an exact copy of the kernel's tables: of routes
+ * with the same key it keeps one. The key of libnl 3.7 is the family, the table, the type of service, the destination
+ * and the metric, so that routes which differ only in nexthop, scope or type are merged. The loading time grows with
+ * the square of the number of routes. The cache follows changes only when it is refilled. */
 typedef struct cnl_route_cache cnl_route_cache;
 
 /* Opens a socket in the calling thread's network namespace and loads the cache. Returns NULL and fills the error on
  * failure. */
 cnl_route_cache *_Nullable cnl_route_cache_open(cnl_error *error);
 
-/* Loads the cache again. All positions are invalid afterwards. After a failure the cache is empty or holds a part. */
+/* Loads the cache again. All positions become invalid. After a failure, the cache is empty or incomplete. */
 bool cnl_route_cache_refill(cnl_route_cache *cache, cnl_error *error);
 
-/* Reads the next IPv4 or IPv6 route: start with *position = NULL. Lifetimes, router preferences and nexthop objects are
- * not in libnl's routes. The route is valid until the next call of a function of this cache. Returns 1 with a route, 0
- * at the end, -ENOMEM, or -EBADMSG for a route that libnl cannot write as a message: reading can go on after it. */
+/* Reads the next IPv4 or IPv6 route: start with *position = NULL. libnl's routes lack lifetimes, router preferences and
+ * nexthop objects. The route is valid until the next call with this cache. Returns 1 with a route, 0 at the end,
+ * -ENOMEM, or -EBADMSG for a route that libnl cannot write as a message; the next call continues after this route. */
 int cnl_route_cache_next(cnl_route_cache *cache, void *_Nullable *_Nonnull position, cnl_route *route);
 
 /* Closes the socket and frees the cache with everything in it. */
