@@ -8,11 +8,11 @@ package struct NeverHappened: Error, CustomStringConvertible {
 /// Waits until a condition is true.
 ///
 /// - Parameters:
-///   - claim: What is waited for, for the error.
-///   - limit: A bound in real time; far longer than a loaded machine needs. The condition is also tried at least
-///     1,000 times: tests that block the threads of the pool can keep this one and what it waits for from running.
+///   - claim: The condition in words, for the error.
+///   - limit: A bound in real time, far longer than a loaded machine needs. The condition is also tried at least
+///     1,000 times, because tests that block the threads of the pool can delay this test and the work that it awaits.
 ///   - condition: The condition.
-/// - Throws: ``NeverHappened`` when the bound is over; `CancellationError` when the task is cancelled.
+/// - Throws: ``NeverHappened`` after the bound; `CancellationError` when the task is cancelled.
 package func eventually(
     _ claim: @autoclosure () -> String,
     within limit: Duration = .seconds(120),

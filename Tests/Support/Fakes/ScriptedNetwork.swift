@@ -6,10 +6,10 @@ package import NetlinkRecording
 package import RoutingModel
 internal import SystemSupport
 
-/// A host whose tables, notifications, names and time a test controls one by one.
+/// A host whose tables, notifications, names and time a test controls separately.
 ///
-/// Unlike a `SimulatedNetwork`, it does nothing that the test does not ask for: a test can change a route without a
-/// notification, or send a notification without a change.
+/// Unlike in a `SimulatedNetwork`, nothing has side effects: a test can change a route without a notification, or send
+/// a notification without a change.
 package final class ScriptedNetwork: Sendable {
     /// The tables: initially `lo` (1) and `eth0` (2) with an address of each family, the standard rules and no routes.
     package let routing = ScriptedRouting(tables: .twoInterfaces)
@@ -34,7 +34,7 @@ package final class ScriptedNetwork: Sendable {
         )
     }
 
-    /// Makes a source over the same tables with a monitor of its own, on the system's clock.
+    /// Makes another source with the same tables and its own monitor, on the system's clock.
     package func makeSource() -> NetworkSource {
         NetworkSource(
             routing: routing,
@@ -88,7 +88,7 @@ package final class ScriptedNetwork: Sendable {
         }
     }
 
-    /// Adds or changes an Ethernet interface, which has a link-local address.
+    /// Adds or changes an Ethernet interface with a link-local address.
     package func wire(_ index: UInt32, _ name: String, change: (inout Link) -> Void = { _ in }) {
         let own = IPAddress(v6High: 0xfe80 << 48, low: UInt64(index) << 8)
         let address = InterfaceAddress(interfaceIndex: index, address: own, prefixLength: 64, scope: .link)
@@ -121,7 +121,7 @@ package final class ScriptedNetwork: Sendable {
         apply(.removedRoute(route))
     }
 
-    /// Sets the name servers that the resolver is configured with; `nil` when they are unknown.
+    /// Sets the configured name servers; `nil` for unknown ones.
     package func setNameservers(_ addresses: [IPAddress]?) {
         nameservers.withLock { $0 = addresses }
     }

@@ -4,7 +4,7 @@ package import NetlinkReachability
 package import RoutingModel
 internal import SystemSupport
 
-/// A resolver that answers from a table and records the queries; other names are not found.
+/// A resolver that answers from a table and records the queries; it does not find other names.
 package final class ScriptedResolver: HostResolver {
     private struct State {
         var answers: [String: ReachabilityTarget.Resolution]
@@ -29,7 +29,7 @@ package final class ScriptedResolver: HostResolver {
         state.withLock { $0.answers[name] = answer }
     }
 
-    /// Makes every query fail; `nil` ends that.
+    /// Makes every query fail; `nil` ends the failures.
     package func fail(_ error: ReachabilityError?) {
         state.withLock { $0.error = error }
     }

@@ -29,26 +29,26 @@ package final class ScriptedRouting: RoutingSource {
         package var boundAnswers: [UInt32: Answer]
         /// Answers to queries with a source address; they take precedence over all others.
         package var answersBySource: [IPAddress: Answer] = [:]
-        /// The source addresses that the kernel can select.
+        /// The source addresses that the kernel can select for any packet.
         package var sources: [IPAddress] = []
         /// The addresses of this host.
         package var addresses: [InterfaceAddress] = []
-        /// What connect(2) gives a socket, by destination.
+        /// The outcomes of connect(2), by destination.
         package var connections: [IPAddress: ConnectOutcome] = [:]
         /// The peers of WireGuard interfaces.
         package var wireGuardPeers: [UInt32: WireGuardPeers] = [:]
-        /// The error of every query about such peers.
+        /// The error of every query about WireGuard peers.
         package var peersError: ReachabilityError?
         /// The remote addresses of connected sockets.
         package var connectedPeers: [IPAddress] = []
-        /// The hardware addresses of neighbours; `nil` if none are known.
+        /// The hardware addresses of neighbours; `nil` if they are unknown.
         package var hardwareAddresses: [Neighbour.Key: [UInt8]]?
-        /// The nexthop and source that a packet gets, by destination.
+        /// The nexthops and sources of packets, by destination.
         package var choices: [IPAddress: Answer]
         package var interfaces: [InterfaceFacts]
         /// The facts that come with the answers, for each round in order.
         package var readings: [[InterfaceFacts]] = []
-        /// How many times an interface is reported missing before it is found.
+        /// How many queries report an interface as missing before it is found, by its index.
         package var absences: [UInt32: Int]
         /// The error of the list of rules.
         package var rulesError: ReachabilityError?
@@ -76,12 +76,12 @@ package final class ScriptedRouting: RoutingSource {
 
     fileprivate struct State {
         var script: Script
-        /// Answers what the script does not; without it there is no route and no interface.
+        /// Answers queries that the script lacks; `nil` for no other routes and interfaces.
         var tables: SnapshotRouting?
         var error: ReachabilityError?
         var queries: [RouteQuery] = []
         var choiceQueries: [RouteQuery] = []
-        /// The scripted entry of the last query, which its packet takes unless the script has a choice.
+        /// The scripted entry of the last query, which the query's packet takes unless the script has a choice.
         var lastEntry: (query: RouteQuery, answer: ScriptedRouting.Answer)?
         var sourceQueries: [RouteQuery] = []
         var connectQueries: [RouteQuery] = []
@@ -117,7 +117,7 @@ package final class ScriptedRouting: RoutingSource {
         state.withLock { body(&$0.script) }
     }
 
-    /// Makes every query fail; `nil` ends that.
+    /// Makes every query fail; `nil` ends the failures.
     package func fail(_ error: ReachabilityError?) {
         state.withLock { $0.error = error }
     }
@@ -143,7 +143,7 @@ package final class ScriptedRouting: RoutingSource {
     /// The queries about source addresses so far, in order.
     package var sourceQueries: [RouteQuery] { state.withLock { $0.sourceQueries } }
 
-    /// The queries about what connect(2) gives so far, in order.
+    /// The queries about connect(2) so far, in order.
     package var connectQueries: [RouteQuery] { state.withLock { $0.connectQueries } }
 
     /// The destinations looked up since the last call.
@@ -154,7 +154,7 @@ package final class ScriptedRouting: RoutingSource {
         }
     }
 
-    /// The number of queries of all kinds since the last call; an entry and the route of its packet are one.
+    /// The number of queries of all kinds since the last call; an entry and the route of its packet count as one.
     package func takeCount() -> Int {
         state.withLock { state in
             defer { state.queryCount = 0 }
@@ -199,7 +199,7 @@ package final class ScriptedRouting: RoutingSource {
             return give(script.interfaces.first { $0.link.isNamed(name) }?.index)
         case .addresses(let give) where tables == nil: return give(script.addresses)
         case .sourceAddresses(_, let give) where tables == nil: return give(script.sources)
-        // The tables of a script seldom have the routes of its own addresses, which every arriving packet would need.
+        // Few scripts have the routes of the host's own addresses, which every arriving packet would need.
         case .inputSettings: return query.unknown
         default: break
         }
@@ -213,7 +213,7 @@ extension ScriptedRouting.State {
         if let error { throw error }
     }
 
-    /// Notes a query about the host, and fails if those are to fail that are counted.
+    /// Records a query about the host; a query that counts fails if the script says so.
     fileprivate mutating func note<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) {
         switch query {
         case .sourceAddresses(let query, _): sourceQueries.append(query.packet)
@@ -223,7 +223,7 @@ extension ScriptedRouting.State {
         }
     }
 
-    /// Answers a query, and notes it without what is asked about the packet.
+    /// Answers a query, and records it without the properties that only select the answer.
     fileprivate mutating func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
         var plain = query
         (plain.selectsNexthop, plain.wantsEntry) = (false, false)
@@ -266,7 +266,7 @@ extension ScriptedRouting.State {
             return try tables?.facts(aboutInterface: index, detail: detail)
         }
         guard detail == .flags else { return facts }
-        // The live kernel is not asked for ports and Wi-Fi either, unless a report needs them.
+        // The live source also omits ports and Wi-Fi, unless a report needs them.
         return InterfaceFacts(
             link: facts.link,
             lowers: facts.lowers,
@@ -277,7 +277,7 @@ extension ScriptedRouting.State {
 }
 
 extension RouteQuery {
-    /// The query without strictness, which the query about a packet lacks.
+    /// The query without strictness, to compare it with the query about a packet.
     fileprivate var loose: RouteQuery {
         var query = self
         query.isStrict = false

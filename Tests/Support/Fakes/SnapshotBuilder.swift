@@ -3,7 +3,7 @@
 package import NetlinkRecording
 package import RoutingModel
 
-/// A host with `lo` (1), `eth0` (2) and `eth1` (3), all up, the rules that every host starts with, and known
+/// Creates a host with `lo` (1), `eth0` (2) and `eth1` (3), all up, the initial rules of a namespace, and known
 /// neighbours.
 package func makeHost(_ changes: NetworkChange..., knowsNeighbours: Bool = true) -> NetworkSnapshot {
     var snapshot = NetworkSnapshot()
@@ -79,7 +79,7 @@ extension NetworkChange {
 }
 
 extension NetworkSnapshot {
-    /// The answer in a word: the way, the errno, or the reason why it is undecided.
+    /// The answer in words: the nexthop, the errno, or the reason why the answer is undecided.
     package func way(
         _ destination: String,
         dev interface: UInt32 = 0,

@@ -6,8 +6,8 @@ internal import TestSupport
 
 /// A network namespace of the running kernel, which threads of a test enter.
 ///
-/// The namespace starts with a loopback interface that is up. It ends with this object and what was opened in it.
-/// Packets do not leave it.
+/// The namespace initially has a loopback interface that is up. It ends with this object and everything opened in it.
+/// Packets do not leave the namespace.
 package final class LiveNetwork: Sendable {
     /// Why a namespace cannot be made, or a shell script cannot be run.
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ package final class LiveNetwork: Sendable {
 
     /// Why this process can make no network namespace, and what to do; `nil` if it can.
     ///
-    /// The right to make one is `CAP_SYS_ADMIN`, which root has, and every user in a user namespace.
+    /// Making a namespace needs `CAP_SYS_ADMIN`, which root has, and every user in a user namespace.
     package static let blocker: String? = {
         do throws(Failure) {
             _ = try LiveNetwork()
@@ -27,7 +27,7 @@ package final class LiveNetwork: Sendable {
         }
     }()
 
-    /// `CLONE_NEWNET`, which Glibc's headers hide unless GNU extensions are asked for.
+    /// `CLONE_NEWNET`, which Glibc's headers hide without GNU extensions.
     private static let network: Int32 = 0x4000_0000
 
     private let descriptor: Int32
@@ -60,13 +60,13 @@ package final class LiveNetwork: Sendable {
         close(descriptor)
     }
 
-    /// Runs a closure on a thread of its own in the namespace, and waits for it.
+    /// Runs a closure on a new thread in the namespace, and waits for its end.
     ///
-    /// Sockets that the closure opens and processes that it starts are in the namespace, and stay there.
+    /// Sockets that the closure opens and processes that it starts stay in the namespace.
     ///
     /// - Parameter body: The closure.
     /// - Returns: What the closure returns.
-    /// - Throws: What the closure throws, or why no thread can be started.
+    /// - Throws: The error of the closure, or an error if no thread can be started.
     package func run<Value>(_ body: () throws -> Value) throws -> Value {
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
         return try OwnThread.run {
@@ -82,7 +82,7 @@ package final class LiveNetwork: Sendable {
     /// Runs a shell script in the namespace, up to the first command that fails.
     ///
     /// - Parameter script: The script, such as `ip route add default via 192.0.2.1`.
-    /// - Returns: What it writes to its output and its error output.
+    /// - Returns: The script's output and error output.
     /// - Throws: ``Failure`` with the output if a command fails.
     @discardableResult
     package func shell(_ script: String) throws(Failure) -> String {

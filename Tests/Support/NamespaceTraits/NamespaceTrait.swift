@@ -4,8 +4,8 @@ package import TestNamespaces
 internal import TestSupport
 package import Testing
 
-/// What a test in a network namespace has: it is skipped where the machine lacks something, and it runs on
-/// ``WaitingThreads``, as it waits for the kernel and for programs.
+/// The trait of a test in a network namespace: skips the test on a machine that lacks a capability, and runs the test
+/// on ``WaitingThreads``, because it waits for the kernel and for programs.
 package struct NamespaceTrait: TestTrait, SuiteTrait, TestScoping {
     fileprivate let condition: ConditionTrait
 

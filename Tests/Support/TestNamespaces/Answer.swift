@@ -50,7 +50,7 @@ package struct Answer: Hashable, Sendable, CustomStringConvertible {
     package var gateway: String { fields["gateway"] ?? "" }
     /// The source address.
     package var source: String { fields["source"] ?? "" }
-    /// What connect(2) gives a socket; empty where no socket can show it.
+    /// The outcome of connect(2); empty if no socket can show it.
     package var connect: String { fields["connect"] ?? "" }
     /// Every address with its flags.
     package var findings: [String] { fields["findings"]?.split(separator: ",").map(String.init) ?? [] }
@@ -64,7 +64,7 @@ package struct Answer: Hashable, Sendable, CustomStringConvertible {
 
 // MARK: - Queries
 
-/// What a test asks about.
+/// The subject of a query of a test.
 package enum Query: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     /// A name or an address as a user writes it.
     case host(String)
@@ -79,7 +79,7 @@ package enum Query: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInt
         self = .host(text)
     }
 
-    /// The query as the probe reads it.
+    /// The query as fields for the probe.
     var fields: [String] {
         switch self {
         case .host(let text): ["host", text]
@@ -91,18 +91,18 @@ package enum Query: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInt
 }
 
 extension TestNamespace {
-    /// Asks the probe, through a handle that it has kept since the query was first asked.
+    /// Asks the probe, through the handle that it keeps for this query.
     ///
     /// - Parameters:
-    ///   - query: What to ask about.
-    ///   - options: What is special about the socket, such as `interface=eth0`, `mark=7` or `families=v4`.
-    /// - Returns: What the library said, which can be an error.
-    /// - Throws: When the probe could not ask.
+    ///   - query: The query.
+    ///   - options: The options of the socket, such as `interface=eth0`, `mark=7` or `families=v4`.
+    /// - Returns: The library's answer, which can be an error.
+    /// - Throws: An error when the probe cannot ask.
     package func ask(_ query: Query, _ options: [String] = []) throws(NamespaceFailure) -> Answer {
         try Answer(try command(["report"] + query.fields + options))
     }
 
-    /// Asks through a process that is started for this one query.
+    /// Asks through a new process for this query alone.
     package func askAfresh(_ query: Query, _ options: [String] = []) throws(NamespaceFailure) -> Answer {
         let result = try run([try Self.probePath, "report"] + query.fields + options)
         let fields = Fields.read(String(result.output.prefix { $0 != "\n" }))

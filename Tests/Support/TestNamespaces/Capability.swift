@@ -5,10 +5,10 @@ internal import SystemSupport
 /// A capability of the machine that a live test needs.
 package enum Capability: String, CaseIterable, Sendable {
     case veth, bridge, ifb, macvlan, vxlan, vlan, vrf, bond, wireguard
-    /// WireGuard with peers, which `wg` sets.
+    /// WireGuard interfaces whose peers `wg` can set.
     case wireguardPeers
     case tun
-    /// Macvlans whose carrier can be taken away, since Linux 5.1.
+    /// Macvlans whose carrier can be removed, since Linux 5.1.
     case protodown
     /// Bridges that know VLANs.
     case vlanFiltering
@@ -18,7 +18,7 @@ package enum Capability: String, CaseIterable, Sendable {
     case ipsecPolicies
     /// Routes that push labels.
     case mpls
-    /// Routes that put an IPv6 packet with segments around theirs.
+    /// Routes that encapsulate packets in IPv6 with segments (seg6).
     case segments
     /// Tunnels that take their destination from the route.
     case externalTunnels
@@ -32,7 +32,7 @@ package enum Capability: String, CaseIterable, Sendable {
     case modem
     /// A modem of `wwan_hwsim`.
     case wwan
-    /// Mounts of its own, for private copies of files below /etc.
+    /// A private mount namespace, for private copies of files below /etc.
     case mounts
     /// Nexthop objects, since Linux 5.3.
     case nexthops
@@ -42,12 +42,12 @@ package enum Capability: String, CaseIterable, Sendable {
     case ignoredLinkdown
     /// MPTCP sockets that show their subflows and whether data is acknowledged, since Linux 5.17, and `ip mptcp`.
     case mptcp
-    /// sock_diag that lists them, since Linux 5.9: the module `mptcp_diag`.
+    /// sock_diag that lists MPTCP sockets, since Linux 5.9: the module `mptcp_diag`.
     case mptcpList
     /// The permission to switch off IPv6 route notifications, which user namespaces do not have.
     case quietIPv6
 
-    /// The reason why the machine lacks it; `nil` otherwise.
+    /// Why the machine lacks the capability; `nil` if it has the capability.
     package var blocker: String? {
         if let blocker = Self.namespaceBlocker { return blocker }
         return Self.blockers.withLock { blockers in
@@ -58,10 +58,10 @@ package enum Capability: String, CaseIterable, Sendable {
         }
     }
 
-    /// The reason why no namespace can be created; `nil` otherwise.
+    /// Why no namespace can be created; `nil` if one can.
     package static let namespaceBlocker: String? = attempt { _ = try TestNamespace() }
 
-    /// What has been tried so far.
+    /// The results for the capabilities tried so far.
     private static let blockers = Locked<[Capability: String?]>([:])
 
     private static func attempt(_ body: () throws -> Void) -> String? {
@@ -186,7 +186,7 @@ package enum Capability: String, CaseIterable, Sendable {
         return (try name("dummy_hcd.0/usb*/*/*"), try name("dummy_udc.0/gadget*"))
     }
 
-    /// The name of the modem of `wwan_hwsim`, which interfaces are made on.
+    /// The name of the modem of `wwan_hwsim`, on which interfaces are created.
     package static func simulatedWWAN() throws -> String {
         let folder = try TestNamespace().shell("ls -d /sys/class/wwan_hwsim/*/wwan[0-9]*")
         guard let name = folder.split(whereSeparator: { "/\n".contains($0) }).last else {
@@ -197,7 +197,7 @@ package enum Capability: String, CaseIterable, Sendable {
 
     /// The names of the radios of `mac80211_hwsim`, at least two.
     ///
-    /// Radios of hardware are left alone.
+    /// Radios of real hardware are not used.
     package static func simulatedRadios() throws -> [String] {
         let folders = try TestNamespace().shell("ls -d /sys/class/mac80211_hwsim/*/ieee80211/*")
         let radios = folders.split(whereSeparator: \.isNewline).compactMap {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Lines of fields with tabs between them.
+/// Lines of tab-separated fields.
 ///
-/// A backslash hides the tabs, newlines and backslashes of a field.
+/// A backslash escapes the tabs, newlines and backslashes in a field.
 package enum Fields {
-    /// Takes a line apart.
+    /// Splits a line into fields.
     package static func read(_ line: String) -> [String] {
         var fields = [""]
         var isHidden = false
@@ -23,7 +23,7 @@ package enum Fields {
         return fields
     }
 
-    /// Makes a line, without its end.
+    /// Joins fields to a line, without a newline.
     package static func line(_ fields: [String]) -> String {
         fields.map(hidden).joined(separator: "\t")
     }

@@ -5,9 +5,9 @@ internal import SystemSupport
 
 /// A child process that answers each line with one line.
 ///
-/// It ends with this object, or at the end of its input when the test process ends first.
+/// The child ends with this object, or when the end of the test process closes its input.
 final class LineProcess: Sendable {
-    /// The longest wait for an answer in milliseconds, a bound for a process that hangs.
+    /// The longest wait for an answer in milliseconds, in case the process hangs.
     private static let patience: Int32 = 120_000
 
     let identifier: pid_t
@@ -16,7 +16,7 @@ final class LineProcess: Sendable {
 
     /// Starts a program, found along PATH.
     ///
-    /// Its input and both its outputs are one socket.
+    /// One socket is the input and both outputs of the program.
     init(_ command: [String]) throws(NamespaceFailure) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -48,7 +48,7 @@ final class LineProcess: Sendable {
 
     /// Sends a line, if any, and waits for the answer.
     func ask(_ line: String?) throws(NamespaceFailure) -> String {
-        // One exchange at a time: answers arrive in the order of the queries.
+        // One exchange at a time, as answers arrive in the order of the queries.
         try unread.withLock { (unread) throws(NamespaceFailure) in
             if let line { try send(line + "\n") }
             return try receive(&unread)

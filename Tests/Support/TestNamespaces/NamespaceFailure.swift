@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// An error while a test's network is created.
+/// An error while creating or using a test's network.
 package struct NamespaceFailure: Error, CustomStringConvertible {
     package let description: String
 

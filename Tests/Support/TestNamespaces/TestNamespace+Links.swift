@@ -36,8 +36,8 @@ extension TestNamespace {
         try command(["set-hardware-type", name, "512"])
     }
 
-    /// Adds addresses such as `192.0.2.1/24` to an interface, and waits until they are local: the kernel
-    /// completes IPv6 addresses asynchronously, even without duplicate address detection.
+    /// Adds addresses such as `192.0.2.1/24` to an interface, and waits until they are local: the kernel completes IPv6
+    /// addresses asynchronously, even without duplicate address detection.
     package func address(_ name: String, _ addresses: String...) throws {
         try address(name, addresses)
     }
@@ -59,9 +59,9 @@ extension TestNamespace {
     }
 
     /// Waits until an interface has an operational state such as `UP`, `DOWN` or `DORMANT`; `DOWN` includes
-    /// `LOWERLAYERDOWN`, the state of interfaces above another one.
+    /// `LOWERLAYERDOWN`, the state of an upper interface.
     ///
-    /// The kernel changes the state up to a second after its cause, and notifies then.
+    /// The kernel changes the state and notifies up to a second after the cause.
     package func wait(for link: String, state: String) throws {
         try wait(until: "\(link) is \(state)") {
             let shown = try ip("-o link show dev \(link)")
@@ -72,7 +72,7 @@ extension TestNamespace {
 
     /// Waits until a condition holds.
     ///
-    /// - Throws: When it does not hold after two minutes, a bound for a condition that never holds.
+    /// - Throws: An error when the condition does not hold after two minutes.
     package func wait(
         until what: String,
         _ isSo: () throws -> Bool
@@ -83,7 +83,7 @@ extension TestNamespace {
             guard ContinuousClock.now < limit else {
                 throw NamespaceFailure("did not happen within two minutes: \(what)")
             }
-            // Lets the kernel's workers run. Most conditions start a program, so long waits ask less often.
+            // Lets the kernel's workers run. Most conditions start a program, so the pause grows in long waits.
             poll(nil, 0, pause)
             pause = min(2 * pause, 50)
         }

@@ -3,9 +3,9 @@
 internal import Glibc
 
 extension TestNamespace {
-    /// Takes one simulated radio, and gives another one to a peer, until both end.
+    /// Moves a simulated radio to this namespace and another radio to a peer, until both namespaces end.
     ///
-    /// - Returns: The names of the wireless interfaces in this namespace and in that of the peer.
+    /// - Returns: The names of the wireless interfaces in this namespace and in the peer's.
     package func takeRadios(with peer: TestNamespace) throws -> (own: String, peers: String) {
         let radios = try Capability.simulatedRadios()
         try take(radios[0])
@@ -13,7 +13,7 @@ extension TestNamespace {
         return (try radioInterface(), try peer.radioInterface())
     }
 
-    /// Moves a radio here from the namespace of this process.
+    /// Moves a radio from the namespace of the test process to this namespace.
     private func take(_ radio: String) throws {
         try shell("nsenter -t \(getpid()) -n iw phy \(radio) set netns \(processIdentifier)")
     }
@@ -26,7 +26,7 @@ extension TestNamespace {
 
     /// Starts an access point for an open network.
     ///
-    /// - Returns: The path of its log; the file with its process is beside it.
+    /// - Returns: The path of the log; the file with the process number is in the same folder.
     package func serve(_ ssid: String, on interface: String) throws -> String {
         let log = "/tmp/access-point-\(processIdentifier)"
         let settings = ["interface=\(interface)", "driver=nl80211", "ssid=\(ssid)", "hw_mode=g", "channel=1"]
@@ -39,7 +39,7 @@ extension TestNamespace {
         return log
     }
 
-    /// Associates a station, which can miss the first beacons.
+    /// Associates a station, and repeats the attempt because a station can miss the first beacons.
     package func associate(_ station: String, with ssid: String) throws {
         for attempt in 0..<20 {
             try shell("iw dev \(station) connect -w \(ssid) 2412 || [ \(attempt) -lt 19 ]")

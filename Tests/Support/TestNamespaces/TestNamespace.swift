@@ -7,11 +7,11 @@ internal import Glibc
 /// The namespace and everything in it end with the object. No privilege is needed: without the right to create a
 /// network namespace, a user namespace is created around it. Packets do not leave the namespace.
 package final class TestNamespace: Sendable {
-    /// The private resources of a namespace besides its network.
+    /// The private resources of a namespace.
     package enum Privacy: Sendable {
-        /// None.
+        /// The network alone.
         case network
-        /// Also mounts, for private copies of files such as /etc/hosts.
+        /// The network and the mounts, for private copies of files such as /etc/hosts.
         case networkAndMounts
     }
 
@@ -27,16 +27,16 @@ package final class TestNamespace: Sendable {
         process = try LineProcess(command + [try Self.probePath])
         let greeting = try process.ask(nil)
         guard greeting == "ready" else { throw NamespaceFailure(greeting) }
-        // Without duplicate address detection, addresses are usable at once.
+        // Disables duplicate address detection, so that addresses are usable at once.
         for group in ["all", "default"] {
             try set("net/ipv6/conf/\(group)/accept_dad", "0")
         }
-        // Without link-local addresses of the kernel, which are assigned asynchronously.
+        // Disables the kernel's link-local addresses, which it assigns asynchronously.
         try set("net/ipv6/conf/default/addr_gen_mode", "1")
         try ip("link set lo up")
     }
 
-    /// Creates a second host, to which interfaces of this one can be moved.
+    /// Creates a second host, to which interfaces of this host can be moved.
     package func makePeer() throws(NamespaceFailure) -> TestNamespace {
         let enter =
             Self.isPrivileged
@@ -59,8 +59,8 @@ package final class TestNamespace: Sendable {
 
     /// Runs a command of the probe.
     ///
-    /// - Returns: The fields of its answer.
-    /// - Throws: When the command fails.
+    /// - Returns: The fields of the probe's answer.
+    /// - Throws: An error when the command fails.
     @discardableResult
     package func command(_ fields: [String]) throws(NamespaceFailure) -> [String] {
         let answer = Fields.read(try process.ask(Fields.line(fields)))
@@ -72,7 +72,7 @@ package final class TestNamespace: Sendable {
 
     /// Runs a program in the namespace.
     ///
-    /// - Returns: Its exit status and its output.
+    /// - Returns: The exit status and the output of the program.
     package func run(_ program: [String]) throws(NamespaceFailure) -> (status: Int, output: String) {
         try result(of: ["run"] + program)
     }
@@ -87,8 +87,8 @@ package final class TestNamespace: Sendable {
 
     /// Runs a shell script in the namespace.
     ///
-    /// - Returns: Its output.
-    /// - Throws: When it fails.
+    /// - Returns: The output of the script.
+    /// - Throws: An error when the script fails.
     @discardableResult
     package func shell(_ script: String) throws(NamespaceFailure) -> String {
         let result = try run(["sh", "-c", script])
@@ -96,16 +96,16 @@ package final class TestNamespace: Sendable {
         return result.output
     }
 
-    /// Runs lines of `ip` in the namespace, one process for all that have the same options.
+    /// Runs lines of `ip` in the namespace, with one process for consecutive lines with the same options.
     ///
     /// - Returns: The output of the last process.
-    /// - Throws: When a line fails; the rest is not run.
+    /// - Throws: An error when a line fails; the following lines are not run.
     @discardableResult
     package func ip(_ lines: String...) throws(NamespaceFailure) -> String {
         try ip(lines)
     }
 
-    /// Runs lines of `ip` in the namespace, one process for all that have the same options.
+    /// Runs lines of `ip` in the namespace, with one process for consecutive lines with the same options.
     @discardableResult
     package func ip(_ lines: [String]) throws(NamespaceFailure) -> String {
         func options(_ line: String) -> [Substring] {
@@ -134,7 +134,7 @@ package final class TestNamespace: Sendable {
 
     // MARK: The probe
 
-    /// Whether a network namespace can be created without a user namespace: root can lack that right too.
+    /// Whether a network namespace can be created without a user namespace; root can also lack this right.
     private static let isPrivileged: Bool = {
         guard geteuid() == 0 else { return false }
         let answer = try? LineProcess(["unshare", "-n", "echo", "made"]).ask(nil)
@@ -146,7 +146,7 @@ package final class TestNamespace: Sendable {
         get throws(NamespaceFailure) { try program("NamespaceProbe") }
     }
 
-    /// The path of a program of the package, which is in the folder of this one: both are products of one build.
+    /// The path of a program of the package, in the folder of the running program: both are products of one build.
     package static func program(_ name: String) throws(NamespaceFailure) -> String {
         var buffer = [CChar](repeating: 0, count: 4_096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -2,9 +2,9 @@
 
 internal import Glibc
 
-/// SIGINT and SIGTERM, which end a run after it printed its results so far.
+/// SIGINT and SIGTERM, which end a run after it has printed its results so far.
 ///
-/// The signals are blocked, and the run looks for them between two networks.
+/// The signals are blocked, and the run checks for pending signals between two networks.
 package enum Interruption {
     private static var signals: sigset_t {
         var set = sigset_t()
@@ -20,7 +20,7 @@ package enum Interruption {
         sigprocmask(SIG_BLOCK, &set, nil)
     }
 
-    /// The signal that was sent; `nil` for none.
+    /// The pending signal; `nil` for none.
     package static var signal: Int32? {
         var pending = sigset_t()
         guard sigpending(&pending) == 0 else { return nil }

@@ -3,7 +3,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// Threads of a test's own, for what belongs to a thread, and for more threads than Dispatch starts.
+/// New threads for a test that changes the state of a thread, or needs more threads than Dispatch starts.
 package enum OwnThread {
     private struct Refusal: Error, CustomStringConvertible {
         let description = "cannot start a thread"
@@ -19,7 +19,7 @@ package enum OwnThread {
 
     /// Runs a body on a new thread, and waits for it.
     ///
-    /// A failed expectation in it is the running test's: a task has the task-local values of its caller.
+    /// Failed expectations in the body count for the running test: the task has the task-local values of its caller.
     package static func run<Value>(_ body: () throws -> Value) throws -> Value {
         let executor = Executor()
         nonisolated(unsafe) var outcome: Result<Value, any Error> = .failure(Refusal())
@@ -33,9 +33,9 @@ package enum OwnThread {
         return try outcome.get()
     }
 
-    /// Runs one task, which does not suspend, on a thread of its own.
+    /// Runs one task, which does not suspend, on a new thread.
     private final class Executor: TaskExecutor {
-        // The thread that makes the task writes it, only if there is no new thread, which would read it.
+        // Written by the thread that makes the task, and only if no new thread exists that could read it.
         private(set) nonisolated(unsafe) var hasStarted = true
         let end = DispatchSemaphore(value: 0)
 
@@ -55,13 +55,13 @@ package enum OwnThread {
         }
     }
 
-    /// Runs a body on so many threads at once, with the number of each, and waits for them.
+    /// Runs a body on several threads at once, each with its number, and waits for all threads.
     package static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
         let threads = try (0..<count).map { number in try start { body(number) } }
         for thread in threads { pthread_join(thread, nil) }
     }
 
-    /// Runs a body on a new thread, and does not wait for it.
+    /// Runs a body on a new thread without waiting for the end.
     static func detach(_ body: @escaping @Sendable () -> Void) throws {
         pthread_detach(try start(body))
     }
@@ -72,7 +72,7 @@ package enum OwnThread {
         let status = pthread_create(
             &thread, nil,
             { context in
-                // A thread of Dispatch blocks signals, which programs that it starts would inherit.
+                // Threads of Dispatch block signals, and programs inherit the blocked signals.
                 var none = sigset_t()
                 sigemptyset(&none)
                 pthread_sigmask(SIG_SETMASK, &none, nil)

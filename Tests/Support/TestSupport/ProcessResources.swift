@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The resources of the process, from /proc.
 package enum ProcessResources {
-    /// The open descriptors whose target begins so, such as with `anon_inode:inotify`.
+    /// The open descriptors whose target has a prefix, such as `anon_inode:inotify`.
     package static func descriptors(beginning prefix: String) -> [Int32] {
         entries("/proc/self/fd").compactMap { Int32($0) }.filter { number in
             var buffer = [CChar](repeating: 0, count: 256)
@@ -15,7 +15,7 @@ package enum ProcessResources {
         }
     }
 
-    /// How many threads of the process have a name.
+    /// The number of threads of the process with a name.
     package static func threads(named name: String) -> Int {
         entries("/proc/self/task").count { contents("/proc/self/task/\($0)/comm") == name + "\n" }
     }

@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// How often a test repeats what it claims.
+/// How often a test repeats its check.
 package enum Rounds {
     /// The environment variable `TEST_ROUNDS`: `all`, as `make check` sets it, or `few`, as for a sanitizer.
     private static let wish = getenv("TEST_ROUNDS").map { String(cString: $0) }
@@ -10,7 +10,7 @@ package enum Rounds {
     /// Whether every round runs.
     package static let areAll = wish == "all"
 
-    /// A number of rounds; a tenth of it in an ordinary run, and a hundredth in a short one.
+    /// The number of rounds: all in a full run, a tenth in an ordinary run, and a hundredth in a short run.
     package static func of(_ all: Int) -> Int {
         switch wish {
         case "all": all

@@ -3,13 +3,13 @@
 package import RoutingModel
 
 extension SeededGenerator {
-    /// One of the elements; the collection must not be empty.
+    /// A random element of a collection, which must not be empty.
     package mutating func pick<Choices: RandomAccessCollection>(_ choices: Choices) -> Choices.Element {
         let distance = Int.random(in: 0..<choices.count, using: &self)
         return choices[choices.index(choices.startIndex, offsetBy: distance)]
     }
 
-    /// An address of either family, whose groups are often zero so that `::` has something to stand for.
+    /// An address of either family, often with groups of zeros, so that its text contains `::`.
     package mutating func address() -> IPAddress {
         guard Int.random(in: 0..<4, using: &self) > 0 else {
             return IPAddress(v4: UInt32.random(in: 0...UInt32.max, using: &self))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SplitMix64: the same numbers from the same seed in every run, on every machine.
+/// SplitMix64: a seed gives the same numbers in every run and on every machine.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Starts the numbers of a seed.
+    /// Starts the sequence of a seed.
     package init(seed: UInt64) {
         state = seed
     }

@@ -11,7 +11,7 @@ package final class ShellCommand {
         run("command -v \(tool)").status == 0
     }
 
-    /// Runs a script to its end; its output and its errors are one text.
+    /// Runs a script to its end; the output includes the error output.
     package static func run(_ script: String) -> (status: Int32, output: String) {
         ShellCommand(script).finish()
     }
@@ -23,8 +23,8 @@ package final class ShellCommand {
 
     /// Runs a script that must succeed.
     ///
-    /// If it fails, the program in the background whose number it keeps in `P` is killed: it has the output open, which
-    /// is read to its end.
+    /// If the script fails, it kills its background program, whose number is in `P`: the program keeps the output open,
+    /// which is read to its end.
     package static func check(_ script: String) throws {
         let (status, output) = run(
             "set -e; trap '[ $? = 0 ] || kill -9 $P 2>/dev/null || true' EXIT; " + script)
@@ -37,12 +37,12 @@ package final class ShellCommand {
         self.stream = stream
     }
 
-    /// Can be read once the script writes something, or is over.
+    /// Readable when the script has written something or has ended.
     package var descriptor: Int32 {
         fileno(stream)
     }
 
-    /// Reads all that the script writes, and waits for its end.
+    /// Reads the whole output of the script, and waits for its end.
     package func finish() -> (status: Int32, output: String) {
         var bytes: [UInt8] = []
         while case let byte = fgetc(stream), byte != EOF { bytes.append(UInt8(truncatingIfNeeded: byte)) }
@@ -58,7 +58,7 @@ package final class ShellCommand {
         run(script).output.split(separator: "\n").count
     }
 
-    /// The command line tool of this package, which is built beside the tests.
+    /// The path of the command line tool of this package, in the folder of the tests.
     package static var netflags: String {
         let own = (try? String(decoding: readLink("/proc/self/exe"), as: UTF8.self)) ?? ""
         return own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")

@@ -4,14 +4,14 @@
 package enum Shrinking {
     /// Leaves out steps, many at once and then one at a time, while the difference stays.
     ///
-    /// It stops early when the time is over, and when the process is interrupted.
+    /// The search stops early after the time limit, or when the process is interrupted.
     ///
     /// - Parameters:
     ///   - difference: The difference to begin with.
     ///   - steps: The steps of a difference.
-    ///   - limit: How long to leave out steps: the run still has to report the difference within a limit of its own.
-    ///   - find: Makes a network by steps and returns its difference; `nil` where there is none.
-    /// - Returns: The difference with the fewest steps that was found.
+    ///   - limit: The time limit of the search; the run has its own limit, and must still report the difference.
+    ///   - find: Makes a network by steps and returns its difference; `nil` if there is no difference.
+    /// - Returns: The found difference with the fewest steps.
     package static func smallest<Difference, Step>(
         _ difference: Difference,
         steps: (Difference) -> [Step],

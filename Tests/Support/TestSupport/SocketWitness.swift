@@ -3,21 +3,21 @@
 internal import Glibc
 package import RoutingModel
 
-/// Asks the kernel the query of a ``RouteQuery`` as a program does: with a socket.
+/// Asks the kernel a ``RouteQuery`` in the way of a program: with a socket.
 ///
 /// connect(2) on a UDP socket selects the route and the source address and sends nothing. On a TCP socket it sends a
-/// SYN: use it only inside a network namespace of the test. The calling thread's network namespace counts.
+/// SYN: use TCP only inside a network namespace of the test. The socket is in the calling thread's network namespace.
 package enum SocketWitness {
-    /// What the socket got.
+    /// The outcome for the socket.
     package enum Outcome: Hashable, Sendable, CustomStringConvertible {
         /// The kernel accepted the destination, and selected this source address and a route with this MTU.
         case connects(source: IPAddress?, mtu: Int32?)
         /// The kernel refused to bind to the source or to connect, with this errno.
         case refused(Int32)
-        /// The query cannot be put to a socket here, such as a mark without the privilege to set one.
+        /// No socket can express the query here, for example a mark without the privilege to set marks.
         case unavailable(String)
 
-        /// Whether the socket can send; `nil` when the query could not be put.
+        /// Whether the socket can send; `nil` if no socket can express the query.
         package var connects: Bool? {
             switch self {
             case .connects: true
@@ -35,15 +35,15 @@ package enum SocketWitness {
         }
     }
 
-    /// Public addresses that stand for the default path: one in each half of IPv4, and two of IPv6.
+    /// Public addresses that stand for the default path: one in each half of the IPv4 addresses, and two of IPv6.
     ///
-    /// None is an address that the library asks about.
+    /// The library asks about other addresses.
     package static let publicAddresses = [
         IPAddress(8, 8, 8, 8), IPAddress(193, 0, 0, 1),
         IPAddress(v6High: 0x2a00 << 48, low: 1), IPAddress(v6High: 0x2001_4860 << 32, low: 1),
     ]
 
-    /// Connects a socket that is bound, marked and owned as a query says.
+    /// Connects a socket with the binding, mark and owner of a query.
     ///
     /// An unspecified destination port is 0, as in the kernel's query. The zone of a link-scoped address becomes
     /// `sin6_scope_id`.
@@ -57,9 +57,9 @@ package enum SocketWitness {
         }
     }
 
-    /// Connects a socket as a query says that can have an address which is none of the host's (IP_TRANSPARENT).
+    /// Connects a socket for a query that can have an address of another host (IP_TRANSPARENT).
     ///
-    /// - Returns: What the body makes of its descriptor; `nil` if it does not connect.
+    /// - Returns: The result of the body for the descriptor; `nil` if the socket does not connect.
     package static func withTransparent<Value>(
         _ query: RouteQuery,
         _ body: (Int32) throws(ReachabilityError) -> Value
@@ -70,9 +70,9 @@ package enum SocketWitness {
         return try body(socket.descriptor)
     }
 
-    /// Connects a UDP socket as a query says, and sends datagrams of one byte through it.
+    /// Connects a UDP socket for a query, and sends datagrams of one byte through it.
     ///
-    /// - Returns: Whether it connected.
+    /// - Returns: Whether the socket connected.
     package static func send(_ count: Int, _ query: RouteQuery) -> Bool {
         guard let socket = try? WitnessSocket(query) else { return false }
         defer { socket.close() }
@@ -101,7 +101,7 @@ private struct WitnessSocket {
         guard isStream || query.ipProtocol == nil || query.ipProtocol == UInt8(IPPROTO_UDP) else {
             throw WitnessEnd(outcome: .unavailable("no socket for IP protocol \(query.ipProtocol ?? 0)"))
         }
-        // The kernel takes the owner of a socket from the file system user of the thread that opens it.
+        // The owner of a socket is the file system user of the thread that opens it.
         let caller = query.user.map { Self.setFileSystemUser($0) }
         defer { if let caller { _ = Self.setFileSystemUser(caller) } }
         if let user = query.user, Self.setFileSystemUser(uid_t.max) != user {
@@ -127,7 +127,7 @@ private struct WitnessSocket {
         }
     }
 
-    /// Calls setfsuid(2), which Glibc's module does not declare: the user before; an invalid user changes nothing.
+    /// Calls setfsuid(2), which Glibc's module lacks, and returns the previous user; an invalid user changes nothing.
     private static func setFileSystemUser(_ user: uid_t) -> uid_t {
         guard let symbol = dlsym(nil, "setfsuid") else { return uid_t.max }
         let setfsuid = unsafeBitCast(symbol, to: (@convention(c) (uid_t) -> Int32).self)
@@ -177,14 +177,14 @@ private struct WitnessSocket {
         let status = SocketAddress(
             destination, port: query.destinationPort ?? 0, interface: query.outputInterface
         ).withPointer { Glibc.connect(descriptor, $0, $1) }
-        // A refused connection has been answered by a host, so the packet had a way.
+        // ECONNREFUSED is the answer of a host, so the packet was routed.
         guard status == 0 || (isStream && (errno == EINPROGRESS || errno == ECONNREFUSED)) else {
             return .refused(errno)
         }
         return .connects(source: localAddress(destination.family), mtu: mtu(destination.family))
     }
 
-    /// Sends datagrams; those that the kernel does not take are lost.
+    /// Sends datagrams, and ignores the datagrams that the kernel refuses.
     func send(_ count: Int) {
         var byte: UInt8 = 0
         for _ in 0..<count { _ = Glibc.send(descriptor, &byte, 1, 0) }
@@ -247,7 +247,7 @@ private struct SocketAddress {
 
 /// The broadcast addresses of the networks of this host.
 ///
-/// bind(2) accepts them, but they are not the source of what the socket sends.
+/// bind(2) accepts these addresses, but the socket sends from another address.
 private enum BroadcastAddresses {
     static func contains(_ address: IPAddress) -> Bool {
         var first: UnsafeMutablePointer<ifaddrs>?
@@ -271,7 +271,7 @@ private enum BroadcastAddresses {
 }
 
 extension ZoneIdentifier {
-    /// The index of the interface that the zone names, by its name before its number; 0 for none.
+    /// The index of the zone's interface, found by name and then by number; 0 for none.
     package var interfaceIndex: UInt32 {
         let named = if_nametoindex(description)
         return named != 0 ? named : index ?? 0
@@ -279,16 +279,16 @@ extension ZoneIdentifier {
 }
 
 extension RouteQuery {
-    /// The answer about the packets of a connected socket without a source address.
+    /// The answer about the packets of a socket that was connected without a source address.
     ///
-    /// An IPv4 socket looks up again from the address that it has selected (`ip_route_connect`), and an IPv6 socket
-    /// does so if the first lookup is rejected (`ip6_dst_lookup_tail`).
+    /// An IPv4 socket repeats the lookup with the selected source address (`ip_route_connect`). An IPv6 socket does so
+    /// only if the first lookup is rejected (`ip6_dst_lookup_tail`).
     ///
     /// - Parameters:
     ///   - source: The address that the socket has selected.
-    ///   - answer: Answers a query; `nil` if the answer is not to be used.
-    /// - Returns: The answer to the last lookup; `nil` if one of them is not to be used.
-    /// - Throws: What `answer` throws.
+    ///   - answer: Answers a query; `nil` if the answer must not be used.
+    /// - Returns: The answer to the last lookup; `nil` if an answer must not be used.
+    /// - Throws: The error of `answer`.
     package func lastAnswer(
         from source: IPAddress?, _ answer: (RouteQuery) throws(ReachabilityError) -> RouteAnswer?
     ) throws(ReachabilityError) -> RouteAnswer? {

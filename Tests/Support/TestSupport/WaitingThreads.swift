@@ -4,8 +4,8 @@ internal import SystemSupport
 
 /// Threads for tests that wait for the kernel or for a program.
 ///
-/// The tasks of a process have a thread for each processor. A test that waits without a suspension keeps one of them
-/// from the other tests while nothing runs.
+/// The tasks of a process share one thread per processor. A test that waits without suspending blocks such a thread for
+/// the other tests, while nothing runs.
 package final class WaitingThreads: TaskExecutor {
     /// For all tests of a process.
     package static let shared = WaitingThreads(count: 4)

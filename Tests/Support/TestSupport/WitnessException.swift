@@ -3,32 +3,32 @@
 internal import Glibc
 package import RoutingModel
 
-/// The cases in which the flags say "not reachable" on purpose although a socket connects:
+/// The cases in which the flags intentionally say "not reachable" although a socket connects:
 /// `docs/decisions/0015-the-socket-is-the-witness.md`.
 ///
-/// There is no exception in the other direction: where the flags say "reachable", a socket must connect.
+/// There is no exception in the other direction: if the flags say "reachable", a socket must connect.
 package enum WitnessException: String, Hashable, Sendable, CaseIterable {
-    /// Every nexthop leads out of an interface that is down or has no carrier.
+    /// The interface of every nexthop is down or has no carrier.
     case deadLink
     /// An IPv4 unicast destination of a bound socket that no route matches, even from the selected source address: the
-    /// kernel looks for it by ARP.
+    /// kernel resolves the destination by ARP.
     case boundWithoutRoute
-    /// A loopback destination of a socket bound to another interface: its packets never arrive.
+    /// A loopback destination of a socket bound to another interface: the packets never arrive.
     case loopbackElsewhere
-    /// A route out of the loopback interface. An IPv6 one discards (`fib6_is_reject`, `ip6_pkt_discard_out`), and
-    /// packets of an IPv4 one come back in, where nothing takes them.
+    /// A unicast route through the loopback interface: an IPv6 route discards its packets (`fib6_is_reject`,
+    /// `ip6_pkt_discard_out`), and packets of an IPv4 route come back in, where no socket receives them.
     case loopbackRoute
     /// No answer can arrive at the source address: link-local or loopback behind an IPv6 gateway, or 0.0.0.0.
     case unusableSource
-    /// The packets that the route puts around others cannot leave, which connect(2) does not look at.
+    /// The outer packets of an encapsulating route cannot leave, which connect(2) does not check.
     case outerUnreachable
-    /// A tunnel drops packets of this protocol, which connect(2) does not look at: `ipip_tunnel_xmit`,
-    /// `ip6_tnl_start_xmit`.
+    /// A tunnel drops packets of this protocol (`ipip_tunnel_xmit`, `ip6_tnl_start_xmit`), which connect(2) does not
+    /// check.
     case payloadNotCarried
-    /// WireGuard has no peer for the destination: send(2) says ENOKEY (`wg_xmit`), and connect(2) nothing.
+    /// WireGuard has no peer for the destination: send(2) fails with ENOKEY (`wg_xmit`), but connect(2) succeeds.
     case noPeer
-    /// A vxlan or geneve over IPv6 waits for its local end, which is no address of this host: `udp_tunnel6_xmit_skb`
-    /// sends from it all the same, and no answer arrives. It is the only exception about a socket that sends.
+    /// A vxlan or geneve over IPv6 waits for its local end, not an address of this host: `udp_tunnel6_xmit_skb`
+    /// still sends from it, and no answer arrives. This is the only exception for a socket that sends.
     case foreignTunnelEnd
 
     /// Finds the exception that a negative answer falls under.
