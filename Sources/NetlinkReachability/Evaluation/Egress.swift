@@ -90,10 +90,12 @@ extension Known {
         _ walk: RuleWalk,
         _ search: EgressSearch
     ) throws(Interruption) -> PacketEgress {
-        // The tables behind rules that refuse the packets count, too.
+        // The tables behind rules that refuse the packets count, too. The other rules can point to such a rule.
         var steps: [(rule: Rule, table: UInt32)] = []
-        let leading = walk.rules.filter { rule in
-            if case .refusal? = rule.step(vrfTable: nil) { false } else { true }
+        let leading = walk.rules.map { rule in
+            var rule = rule
+            if case .refusal? = rule.step(vrfTable: nil) { rule.action = .nop }
+            return rule
         }
         leading.walk(for: walk.packet) { rule, step -> Void? in
             if case .table(let table) = step { steps.append((rule, table)) }
@@ -105,12 +107,7 @@ extension Known {
             else { return nil }
             return (rule, table)
         }
-        let tables = Set((steps + others).map { $0.table }).sorted()
-        let address = search.query.destination.withoutZone
-        let found = try values(of: tables) { (table, known) throws(Interruption) in
-            try known.host.routes.get(TableQuery(table: table, address: address))
-        }
-        let routes = Dictionary(uniqueKeysWithValues: zip(tables, found))
+        var routes = try routes(inTables: steps.map { $0.table }, search)
         /// The first route of a table that leads there.
         func there(_ table: UInt32) -> Route? {
             routes[table]?.filter(search.leads).min {
@@ -123,6 +120,7 @@ extension Known {
         }
         guard let (rule, other) = candidates.first(where: { !isPassedOver($0, $1) }) ?? candidates.first
         else {
+            routes = try self.routes(inTables: others.map { $0.table }, search)
             guard let step = others.first(where: { there($0.table) != nil }), let other = there(step.table)
             else {
                 return PacketEgress(.noRoute, "no route through \(search.link.name)", rule: walk.deciding)
@@ -132,7 +130,20 @@ extension Known {
                 "the route \(search.words(other)) is for other packets, by the rule \(step.rule)",
                 rule: step.rule, other: search.named(other))
         }
-        return search.obstacle(walk, before: other, by: rule, in: routes[other.table] ?? [])
+        return try search.obstacle(walk, before: other, by: rule, in: routes[other.table] ?? [])
+    }
+
+    /// The routes over the destination in each of the tables.
+    private mutating func routes(
+        inTables tables: [UInt32],
+        _ search: EgressSearch
+    ) throws(Interruption) -> [UInt32: [Route]] {
+        let tables = Set(tables).sorted()
+        let address = search.query.destination.withoutZone
+        let found = try values(of: tables) { (table, known) throws(Interruption) in
+            try known.host.routes.get(TableQuery(table: table, address: address))
+        }
+        return Dictionary(uniqueKeysWithValues: zip(tables, found))
     }
 }
 
@@ -140,7 +151,7 @@ extension EgressSearch {
     /// What the kernel meets before a route through the interface.
     fileprivate func obstacle(
         _ walk: RuleWalk, before other: Route, by rule: Rule, in routes: [Route]
-    ) -> PacketEgress {
+    ) throws(Interruption) -> PacketEgress {
         let entry = walk.route
         func egress(
             _ obstacle: PacketEgress.Obstacle, _ reason: String, _ route: Route? = nil, rule: Rule? = nil
@@ -149,7 +160,17 @@ extension EgressSearch {
                 obstacle, reason, rule: rule ?? walk.deciding, route: (route ?? entry).map(named),
                 other: named(other))
         }
-        let ignored = egress(.noCarrier, "\(link.name) has no carrier, and routes without one are ignored")
+        let nexthops = other.nexthops.filter { $0.interfaceIndex == link.index }
+        /// The kernel has looked the route up, and does not use it.
+        func ignored() throws(Interruption) -> PacketEgress {
+            guard !link.canSend || nexthops.allSatisfy(\.isDown) else {
+                throw .failed(
+                    ReachabilityError(
+                        .undecided, operation: "find what keeps packets from \(link.name)",
+                        message: "the kernel does not use the route \(words(other)), and does not show why"))
+            }
+            return egress(.noCarrier, "\(link.name) has no carrier, and routes without one are ignored")
+        }
         let place = walk.deciding.flatMap { walk.rules.firstIndex(of: $0) } ?? walk.rules.endIndex
         if let own = walk.rules.firstIndex(of: rule), own < place {
             // The table of the route was looked up, and the packets did not take it.
@@ -160,15 +181,14 @@ extension EgressSearch {
                 return egress(
                     .route, "the route \(words(first)) comes before \(words(other))", first, rule: rule)
             }
-            return ignored
+            return try ignored()
         }
         let isOwnTable = entry?.table == other.table
         if let deciding = walk.deciding, !isOwnTable, !Rule.standard.contains(deciding) {
             let what = entry.map { "has \(words($0))" } ?? "refuses the packets"
             return egress(.rule, "the rule \(deciding) comes first, and \(what)")
         }
-        guard let entry else { return ignored }
-        let isDead = other.nexthops.allSatisfy { $0.interfaceIndex != link.index || $0.flags.contains(.dead) }
+        guard let entry else { return try ignored() }
         if isOwnTable, entry.destination.length > other.destination.length {
             return egress(.prefix, "the route \(words(entry)) has a longer prefix than \(words(other))")
         }
@@ -178,7 +198,7 @@ extension EgressSearch {
         if isOwnTable, entry.nexthops.contains(where: { $0.interfaceIndex == link.index }) {
             return egress(.hash, "the kernel chooses another nexthop of \(words(entry)) by a hash")
         }
-        if isOwnTable, isDead { return ignored }
+        if isOwnTable, nexthops.allSatisfy({ $0.flags.contains(.dead) }) { return try ignored() }
         return egress(.route, "the route \(words(entry)) comes before \(words(other))")
     }
 }
