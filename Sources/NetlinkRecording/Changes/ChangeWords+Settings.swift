@@ -18,7 +18,8 @@ extension ChangeWords {
     ///
     /// It can have slashes in place of the dots, or a slash for each dot in the name of the interface.
     private func setting(_ text: String) throws(KernelRefusal) -> HostChange.SettingRequest {
-        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+            String.init)
         let separator = text.first { $0 == "." || $0 == "/" } ?? "."
         var names = parts[0].split(separator: separator).map(String.init)
         if separator == "." {

@@ -60,6 +60,7 @@ struct SimulatedArrivalTests {
     }
 
     @Test(arguments: [
+        ("sysctl =", "net.ipv4.ip_forward"), ("sysctl ''", "net.ipv4.ip_forward"),
         ("sysctl", "a setting is missing"), ("sysctl net.ipv4.tcp_ecn=1", "net.ipv4.ip_forward"),
         ("sysctl net.ipv4.conf.eth0.rp_filter=3", "rp_filter with =VALUE"),
         ("sysctl net.ipv4.ip_forward", "with =VALUE"),
