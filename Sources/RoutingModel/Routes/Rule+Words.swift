@@ -9,6 +9,10 @@ extension Rule: CustomStringConvertible {
         var words = "\(isInverted ? "not " : "")from \(source?.shortDescription ?? "all")"
         if let destination { words += " to \(destination.shortDescription)" }
         if tos != 0 { words += " tos 0x\(String(tos, radix: 16))" }
+        if let dscp {
+            words += " dscp \(dscp.value)"
+            if dscp.mask & 0x3f != 0x3f { words += "/0x\(String(dscp.mask, radix: 16))" }
+        }
         if let mark {
             words += " fwmark 0x\(String(mark.value, radix: 16))"
             if mark.mask != .max { words += "/0x\(String(mark.mask, radix: 16))" }
@@ -20,6 +24,8 @@ extension Rule: CustomStringConvertible {
         if let ipProtocol { words += " ipproto \(Self.protocols[ipProtocol] ?? "\(ipProtocol)")" }
         if let sourcePorts { words += " sport \(Self.words(sourcePorts))" }
         if let destinationPorts { words += " dport \(Self.words(destinationPorts))" }
+        if let tunnelID { words += " tun_id \(tunnelID)" }
+        if hasUnknownSelector { words += " [unknown selector]" }
         switch action {
         case .lookup(let table): if !isL3MDev { words += " lookup \(Route.tableName(table))" }
         case .goto(let priority): words += " goto \(priority)"
