@@ -123,6 +123,19 @@ extension Rule {
 }
 
 extension Recording.Mark.Kind {
-    /// The name of the case in JSON.
-    fileprivate var word: String { String("\(self)".prefix { $0 != "(" }) }
+    /// The word in JSON.
+    fileprivate var word: String {
+        switch self {
+        case .overrun: "overrun"
+        case .suspended: "suspended"
+        case .stalled: "stalled"
+        case .unwritten: "unwritten"
+        case .interrupted: "interrupted"
+        case .ended: "ended"
+        case .cut: "cut"
+        case .damaged: "damaged"
+        case .clockSet: "clockSet"
+        case .clockBehind: "clockBehind"
+        }
+    }
 }
