@@ -17,8 +17,9 @@ struct Check: TargetListCommand {
 
             To ask about a host with the name of a command, write: netflags check NAME.
 
-            Exit status: 0 every target is reachable, with --arriving delivered or forwarded, with --why-not left \
-            for through the interface, 1 at least one is not, 2 at least one could not be evaluated, 64 wrong usage.
+            Exit status: 0 every target is reachable, with --arriving its packets are delivered or forwarded, with \
+            --why-not they leave through the interface, 1 at least one is not, 2 at least one could not be \
+            evaluated, 64 wrong usage.
             """
     )
 
