@@ -41,7 +41,7 @@ struct Netflags: ParsableCommand {
 
     static let subcommands: [any ParsableCommand.Type] = [
         Check.self, Watch.self, Wait.self, Path.self, Record.self, TimelineCommand.self, Diff.self,
-        WhatIf.self, Assert.self, Sockets.self, Order.self, Doctor.self,
+        WhatIf.self, Assert.self, TraceCommand.self, Sockets.self, Order.self, Doctor.self,
     ]
 
     /// Whether the root reads a command line that begins with a word.

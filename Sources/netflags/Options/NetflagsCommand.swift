@@ -8,7 +8,7 @@ import NetlinkRecording
 enum CommandName: String, CaseIterable {
     case check, watch, wait, path, record, timeline, diff
     case whatIf = "what-if"
-    case assert, sockets, order, doctor, help
+    case assert, trace, sockets, order, doctor, help
 
     static let all = allCases.map(\.rawValue)
 }

@@ -9,24 +9,30 @@ struct ProgressLine {
     private let total: Int
     /// The noun for the counted objects.
     private let noun: String
+    /// What has been done with them.
+    private let verb: String
     /// When the line is first shown; `nil` if it is never shown.
     private let due: ContinuousClock.Instant?
     /// The length of the shown text.
     private var width = 0
 
     /// Prepares a line, which stays hidden if the output is not a terminal.
-    init(total: Int, _ noun: String = "targets", output: Output = .error) {
-        self.init(total: total, noun, output: output, due: output.isTerminal ? .now + Self.delay : nil)
+    init(total: Int, _ noun: String = "targets", verb: String = "compared", output: Output = .error) {
+        let due: ContinuousClock.Instant? = output.isTerminal ? .now + Self.delay : nil
+        self.init(total: total, noun, verb: verb, output: output, due: due)
     }
 
-    init(total: Int, _ noun: String = "targets", output: Output, due: ContinuousClock.Instant?) {
-        (self.total, self.noun, self.output, self.due) = (total, noun, output, due)
+    init(
+        total: Int, _ noun: String = "targets", verb: String = "compared", output: Output,
+        due: ContinuousClock.Instant?
+    ) {
+        (self.total, self.noun, self.verb, self.output, self.due) = (total, noun, verb, output, due)
     }
 
-    /// Shows the number of targets that have been compared.
+    /// Shows the number of objects that are done.
     mutating func show(_ count: Int) {
         guard let due, due <= .now else { return }
-        let text = "compared \(count) of \(total) \(noun)"
+        let text = "\(verb) \(count) of \(total) \(noun)"
         write("\r" + text)
         width = text.utf8.count
     }

@@ -44,16 +44,16 @@ struct ParserMessageTests {
             (["wait", "-q", "a"], "-q is an option of check, sockets"),
             (
                 ["diff", "--at", "3", "a", "b"],
-                "--at is an option of check, path, what-if, assert, order"
+                "--at is an option of check, path, what-if, assert, trace, order"
             ),
             // The help of other options has these, too.
             (
                 ["wait", "--replay", "a", "b"],
-                "--replay is an option of check, watch, path, what-if, assert, order"
+                "--replay is an option of check, watch, path, what-if, assert, trace, order"
             ),
             (
                 ["sockets", "-6"],
-                "-6 is an option of check, watch, wait, path, timeline, diff, what-if, order"
+                "-6 is an option of check, watch, wait, path, timeline, diff, what-if, trace, order"
             ),
         ])
     func `an option of other commands has their names, and no suggestion`(arguments: [String], note: String) {

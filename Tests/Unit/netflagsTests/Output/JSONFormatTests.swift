@@ -9,6 +9,7 @@ struct JSONFormatTests {
             ["watch", "--replay", Night.path, "default"],
             ["path", "--replay", Night.path],
             ["order", "--replay", Night.path, "198.51.100.20", "2001:db8:5::1"],
+            ["trace", "--replay", Night.path, "127.0.0.1"],
             ["timeline", Night.path, "default"],
             ["what-if", "--each", "--replay", Night.path, "default"],
             ["what-if", "route del default", "--replay", Night.path, "--", "198.51.100.20"],
