@@ -18,11 +18,11 @@ struct WhatIf: NetflagsCommand {
             192.0.2.1', 'addr del 192.0.2.2/24 dev eth0', 'rule add to 198.51.100.0/24 lookup 100', and \
             'carrier eth0 off' for a cable. None is made.
 
-            What the changes do to links, addresses, routes and rules comes first, then targets as diff prints them. \
-            Without targets after -- they are the default path, an address of each network that is concerned, and of \
-            the running kernel name servers and the other ends of connections, of a hundred at most. --each takes \
-            away each link, carrier, gateway, address, route and rule that the answers about targets use, one at a \
-            time: none (the answer stays), fallback (another path), lost, or unknown.
+            The changes of links, addresses, routes and rules come first, then targets as in diff. Without \
+            targets after -- they are the default path, an address of each concerned network, and of the running \
+            kernel name servers and the other ends of a hundred connections at most. --each takes away \
+            each link, carrier, gateway, address, route and rule that answers about targets use, one at a time: \
+            none (the answer stays), fallback (another path), lost, or unknown.
 
             Exit status: 0 no target differs, every expectation holds, or no loss alone cuts a target off; 1 at least \
             one does or does not; 2 a change would be refused, or a target or loss could not be evaluated; 64 wrong \
