@@ -118,7 +118,8 @@ extension ChangeException {
     }
 
     /// Whether the kernel's entry for an address has a gateway, whatever packets take.
-    private static func isEntry(of address: IPAddress, via gateway: String?, from source: String?) -> Bool {
+    fileprivate static func isEntry(of address: IPAddress, via gateway: String?, from source: String?) -> Bool
+    {
         var query = RouteQuery(destination: address.withoutZone)
         query.wantsEntry = true
         query.source = source.flatMap { IPAddress($0) }
@@ -133,9 +134,12 @@ extension PredictedAnswer {
     fileprivate func takesOne(in snapshot: NetworkSnapshot, _ query: RouteQuery) -> Bool {
         guard let answer = try? snapshot.answer(to: query), answer.hasSeveralNexthops else { return false }
         return answer.nexthops.contains { nexthop in
-            let isOwn = snapshot.addresses.contains { $0.address == nexthop.gateway }
-            return snapshot.links[nexthop.interfaceIndex]?.name == interface
-                && (nexthop.gateway?.description == gateway || isOwn && gateway == nil)
+            guard snapshot.links[nexthop.interfaceIndex]?.name == interface else { return false }
+            if nexthop.gateway?.description == gateway { return true }
+            // The kernel also ignores a gateway that was an address of this host when the route was added.
+            return gateway == nil
+                && ChangeException.isEntry(
+                    of: query.destination, via: nexthop.gateway?.description, from: source)
         }
     }
 
