@@ -167,7 +167,10 @@ extension Known {
         switch rejection {
         case .reversePathFilter: return try filtered(packet)
         case .prohibited: return packet.dropped(.prohibited, icmp: (3, 13))
-        case .noRoute: return packet.dropped(.noRoute, icmp: (3, 0))
+        case .noRoute:
+            // A rule that says unreachable has the same errno.
+            let isRefused = try finding(of: packet) == .unreachable
+            return packet.dropped(isRefused ? .unreachable : .noRoute, icmp: (3, 0))
         case .noFamily: return packet.dropped(.noFamily, other: "IPv4")
         case .unreachable:
             guard packet.settings.ipv4Forwards == false else {

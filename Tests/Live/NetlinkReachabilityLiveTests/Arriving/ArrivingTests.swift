@@ -95,6 +95,15 @@ struct ArrivingTests {
         try expect(host, "up1 2001:db8:2::9 2001:db8:1::77", "up0", "onLink")
     }
 
+    /// The kernel has one errno for a rule that says unreachable and for no route.
+    @Test(.needs(.veth)) func `a rule that says unreachable is not taken for no route`() throws {
+        let host = try RoutedHost()
+        try host.host.ip("rule add to 192.0.2.77 pref 100 unreachable")
+        try host.host.set("net/ipv4/ip_forward", "1")
+        try expect(host, "up1 198.51.100.9 192.0.2.77", "dropped", "unreachable")
+        try expect(host, "up1 198.51.100.9 203.0.113.77", "dropped", "noRoute")
+    }
+
     @Test(.needs(.veth)) func `rules for users look at the user 0, whichever user asks`() throws {
         let host = try RoutedHost()
         try host.host.set("net/ipv6/conf/all/forwarding", "1")
