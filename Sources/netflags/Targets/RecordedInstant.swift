@@ -27,8 +27,13 @@ struct RecordedInstant: Hashable {
     ) throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
         let day = time?.isTimeOfDay == true ? try recording.firstTime() : nil
-        let instant = time?.time(after: day)
-        let routing = try recording.routing(at: instant, notingOriginsSince: origins)
+        var instant = time?.time(after: day)
+        var routing = try recording.routing(at: instant?.endOfMillisecond, notingOriginsSince: origins)
+        if let day, let next = instant, routing.endBeforeInstant != nil, next.dayBefore < day {
+            // The recording has neither that time of its first day nor that of the next one.
+            instant = next.dayBefore
+            routing = try recording.routing(at: instant, notingOriginsSince: origins)
+        }
         routing.damage.forEach(report)
         if let instant, let end = routing.endBeforeInstant {
             printError(
@@ -147,13 +152,31 @@ enum RecordedTime: Hashable {
     }
 
     /// The time; a time of day is its first occurrence that is not before another time.
+    ///
+    /// If the other time is in the same minute of a time without seconds, or in the same second, it is that time.
     func time(after start: Recording.Time?) -> Recording.Time {
         switch self {
         case .instant(let time): return time
         case .timeOfDay(let time):
             let start = start?.microsecondsSince1970 ?? 0
             let sameDay = start - start % Self.day + time
-            return Recording.Time(microsecondsSince1970: sameDay < start ? sameDay + Self.day : sameDay)
+            let unit: Int64 = time % 60_000_000 == 0 ? 60_000_000 : time % 1_000_000 == 0 ? 1_000_000 : 1_000
+            guard sameDay < start else { return Recording.Time(microsecondsSince1970: sameDay) }
+            let isSameUnit = start - sameDay < unit
+            return Recording.Time(microsecondsSince1970: isSameUnit ? start : sameDay + Self.day)
         }
+    }
+}
+
+extension Recording.Time {
+    /// The end of the millisecond, for a time without a smaller unit: texts show milliseconds, and an event at a time
+    /// that they show has happened at that time.
+    var endOfMillisecond: Recording.Time {
+        let rest = microsecondsSince1970 % 1_000
+        return Recording.Time(microsecondsSince1970: microsecondsSince1970 + (rest == 0 ? 999 : 0))
+    }
+
+    fileprivate var dayBefore: Recording.Time {
+        Recording.Time(microsecondsSince1970: microsecondsSince1970 - 86_400_000_000)
     }
 }

@@ -50,6 +50,31 @@ struct InstantTests {
         #expect(after.errors.contains(", before 2030-01-01T00:00:00.000Z: the answer is that of its end"))
     }
 
+    @Test func `a time of day that the recording does not have is undecided`() throws {
+        let result = try NetflagsProcess.run("--at", "01:10", "--replay", Night.path, "default")
+        #expect(result.status == 2)
+        #expect(
+            result.errors.contains("begins at 2026-11-20T02:00:00.000Z, after 2026-11-20T01:10:00.000Z"),
+            "\(result.errors)")
+    }
+
+    /// Events have microseconds, and the times in texts are cut to milliseconds.
+    @Test func `a time without microseconds includes the events of its millisecond`() throws {
+        let shown = try RecordedTime("2026-11-20T02:00:00.404Z").time(after: nil)
+        let event = Recording.Time(microsecondsSince1970: shown.microsecondsSince1970 + 700)
+        #expect(event.description == shown.description)
+        #expect(shown < event && event <= shown.endOfMillisecond)
+        #expect(event.endOfMillisecond == event)
+    }
+
+    @Test func `a time of day whose minute or second has the beginning is the beginning`() throws {
+        let start = Recording.Time(microsecondsSince1970: 14 * 3_600_000_000 + 963_400_700)
+        for text in ["14:16", "14:16:03", "14:16:03.4"] {
+            #expect(try RecordedTime(text).time(after: start) == start, "\(text)")
+        }
+        #expect(try RecordedTime("14:16:02").time(after: start) > start)
+    }
+
     @Test func `a time that begins with a minus sign is a wrong value`() throws {
         let result = try NetflagsProcess.run("--at", "-1h", "--replay", Night.path, "default")
         #expect(result.status == 64)
