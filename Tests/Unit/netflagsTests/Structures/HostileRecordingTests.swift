@@ -13,7 +13,7 @@ import Testing
 ///
 /// `make fuzz-structures` reads as many as `STRUCTURES` says, from the seed `STRUCTURES_SEED`. While one is read, its
 /// seed is in the file that the run names first, so that it is known after a crash; a recording that takes longer than
-/// a minute ends the process.
+/// ten minutes ends the process, which no recording does on a machine that is busy.
 @Suite(.serialized) struct HostileRecordingTests {
     private static func environment(_ name: String) -> UInt64? {
         getenv(name).flatMap { UInt64(String(cString: $0)) }
@@ -71,13 +71,13 @@ private final class ScratchFile {
         guard seed >= 0 else { throw NetflagsProcess.Failure.cannot("open \(path).seed", errno) }
     }
 
-    /// Writes the seed down, and has the process end when the next one does not come within a minute.
+    /// Writes the seed down, and has the process end when the next one does not come within ten minutes.
     func note(_ seed: UInt64) throws {
         let text = Array("\(seed)\n".utf8)
         guard pwrite(self.seed, text, text.count, 0) == text.count else {
             throw NetflagsProcess.Failure.cannot("write \(path).seed", errno)
         }
-        alarm(60)
+        alarm(600)
     }
 
     deinit {
