@@ -36,7 +36,7 @@ public struct PacketEgress: Hashable, Sendable, Codable {
         case route
         /// A table has a route through the interface, and no rule leads the packets to it.
         case selector
-        /// No table has a route through the interface.
+        /// No table that a rule looks up has a route through the interface.
         case noRoute
     }
 
