@@ -312,14 +312,16 @@ struct RequesterTests {
             let socket = try Self.socket(ports: [1])
             defer { close(socket) }
             let (child, input) = try Self.start("printf systemd-networkd > /proc/$$/comm; read line")
-            defer { child.terminate() }
+            defer {
+                try? input.close()
+                child.waitUntilExit()
+            }
             let process = child.processIdentifier
             _ = Self.poll { RunningProcess(reading: process)?.name == "systemd-network" ? true : nil }
             let found = Self.find(Recording.Event.NetlinkPort(1), .names, among: [process])
             #expect(found?.certainty == .candidates && found?.processes.map(\.identifier) == [process])
             let other = Self.find(Recording.Event.NetlinkPort(2), .names, among: [process])
             #expect(other?.processes.isEmpty != false)
-            try input.close()
         }
     }
 
