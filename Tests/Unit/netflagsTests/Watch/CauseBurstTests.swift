@@ -22,7 +22,7 @@ struct CauseBurstTests {
         for _ in 0..<Rounds.of(100) { try bursts.run() }
         let found = try bursts.finish()
         print("bursts: \(changes), CAUSES_SEED=\(Self.seed): \(found)")
-        #expect(found.live.count > Rounds.of(100) / 2 && found.recorded.count >= found.live.count / 2)
+        #expect(found.live.count >= Rounds.of(100) / 2 && found.recorded.count >= found.live.count / 2)
         #expect(found.recorded.wrong.isEmpty, "\(found.recorded.wrong.prefix(4).joined(separator: "\n"))")
         #expect(found.recorded.named == found.recorded.count)
         #expect(found.live.wrong.isEmpty, "\(found.live.wrong.prefix(4).joined(separator: "\n"))")
