@@ -45,13 +45,7 @@ struct Requesters {
         try author.set(Host.behind & 0xffff_ff00, isUnreachable: true)
         try author.set(Host.behind & 0xffff_ff00, isUnreachable: false)
         let began = Replay.processorSeconds
-        let found = try events.read()
-        let time = Replay.processorSeconds - began
-        // The interfaces of a new namespace go on changing for a while.
-        let requests = found.filter { $0.origin.port != nil }
-        guard requests.count == Self.events else {
-            throw Failure("two changes on request had \(requests.count) events")
-        }
-        return time
+        try events.read()
+        return Replay.processorSeconds - began
     }
 }
