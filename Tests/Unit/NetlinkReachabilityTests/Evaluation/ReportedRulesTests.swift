@@ -85,4 +85,47 @@ struct ReportedRulesTests {
             try source(dead, .route("0.0.0.0/0", dev: 2, metric: 9)).blockingValue(of: egress).obstacle
                 == .noCarrier)
     }
+
+    /// The rule that refuses was left out, and the rule that points to it was passed over.
+    @Test func `a route that a goto skips is for other packets, also if the goto leads to a refusal`() throws
+    {
+        let source = source(
+            Self.route, .route("0.0.0.0/0", dev: 3) { $0.table = 77 },
+            .rule(.v4, 9, .goto(priority: 100)), .rule(.v4, 50, .lookup(table: 77)),
+            .rule(.v4, 100, .prohibit))
+        let egress = NetworkQuery.egress(of: .address("203.0.113.7"), through: "eth1")
+        #expect(try source.blockingValue(of: egress).obstacle == .selector)
+    }
+
+    /// Such a route was said to have no carrier.
+    @Test func `why the kernel does not use a route whose interface can send is undecided`() throws {
+        let used = Route(destination: "0.0.0.0/0", nexthops: [Nexthop(interfaceIndex: 2)])
+        var unused = Route(destination: "0.0.0.0/0", nexthops: [Nexthop(interfaceIndex: 3)])
+        unused.table = 77
+        var answers = ScriptedAnswers(interfaces: [.ethernet(2), .ethernet(3)])
+        answers.bySource[nil] = .success(
+            RouteAnswer.taken(RouteMatch(.unicast, used.nexthops)).with { $0.entry = used })
+        answers.policyRules = [
+            Rule(family: .v4, priority: 9, action: .lookup(table: 77)),
+            Rule(family: .v4, priority: 32_766, action: .lookup(table: 254)),
+        ]
+        answers.routes = [used, unused]
+        let source = NetworkSource(routing: answers, resolver: ScriptedResolver())
+        let egress = NetworkQuery.egress(of: .address("203.0.113.7"), through: InterfaceReference(index: 3))
+        let error = #expect(throws: ReachabilityError.self) { try source.blockingValue(of: egress) }
+        #expect(error?.code == .undecided)
+    }
+
+    @Test func `a rule with another selector is no standard one, and has it in words`() throws {
+        let selectors: [(String, (inout Rule) -> Void)] = [
+            ("from all dscp 46 lookup main", { $0.dscp = Masked(46) }),
+            ("from all tun_id 7 lookup main", { $0.tunnelID = 7 }),
+            ("from all [unknown selector] lookup main", { $0.hasUnknownSelector = true }),
+        ]
+        for (words, select) in selectors {
+            var rule = Rule(family: .v4, priority: 32_766, action: .lookup(table: 254))
+            select(&rule)
+            #expect(rule.words == words)
+        }
+    }
 }
