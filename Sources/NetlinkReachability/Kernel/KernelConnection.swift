@@ -6,7 +6,7 @@ internal import RoutingModel
 
 /// A query socket, with a cache of interfaces and rules.
 ///
-/// The socket joins the groups of interfaces, IPv4 addresses and IPv4 rules. After a change, the kernel queues the
+/// The socket joins the groups of interfaces, IPv4 addresses and rules. After a change, the kernel queues the
 /// notification before any reply, so the cache is at least as recent as the last reply. If the kernel refuses the
 /// groups, nothing is cached.
 final class KernelConnection {
@@ -22,7 +22,9 @@ final class KernelConnection {
         namespace = NetworkNamespace.current
         var socket = try QuerySocket(timeout: timeout)
         // The addresses of a dial-up link show whether it has dialled.
-        isFollowing = socket.follow(.link) && socket.follow(.ipv4Address) && socket.follow(.ipv4Rule)
+        isFollowing =
+            socket.follow(.link) && socket.follow(.ipv4Address) && socket.follow(.ipv4Rule)
+            && socket.follow(.ipv6Rule)
         self.socket = socket
     }
 
@@ -54,11 +56,26 @@ final class KernelConnection {
     /// If so, the kernel's second lookup for a socket, with the selected source, can differ from the first.
     private func hasRulesForSources() throws(ReachabilityError) -> Bool {
         if let known = cache.hasRulesForSources { return known }
+        return try rules(.v4).contains { $0.source != nil }
+    }
+
+    /// Returns the rules of both families; none of a family that the kernel lacks.
+    func rules() throws(ReachabilityError) -> [Rule] {
+        try catchUp()
+        let ipv4 = try rules(.v4)
+        do throws(ReachabilityError) {
+            return try ipv4 + rules(.v6)
+        } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
+            return ipv4
+        }
+    }
+
+    private func rules(_ family: IPAddress.Family) throws(ReachabilityError) -> [Rule] {
+        if let known = cache.rules(family) { return known }
         let generation = cache.generation
-        let rules = try withSocket { (socket) throws(ReachabilityError) in try socket.rules(family: .v4) }
-        let isFound = rules.contains { $0.source != nil }
-        if isCurrent(generation) { cache.hasRulesForSources = isFound }
-        return isFound
+        let rules = try withSocket { (socket) throws(ReachabilityError) in try socket.rules(family: family) }
+        if isCurrent(generation) { cache.insert(rules, family) }
+        return rules
     }
 
     /// Returns the facts about an interface; `nil` if it was removed.
@@ -155,8 +172,10 @@ struct LinkCache {
     ///
     /// Dropped at every notification, because they appear, disappear and change their mode as links.
     var wireless: Set<UInt32>?
-    /// Whether an IPv4 rule matches on the source address.
-    var hasRulesForSources: Bool?
+    private var ipv4Rules: [Rule]?
+    private var ipv6Rules: [Rule]?
+    /// Whether an IPv4 rule matches on the source address: each query without a source reads it.
+    private(set) var hasRulesForSources: Bool?
     /// The number of notifications.
     ///
     /// A value that was found before a notification is not stored after it.
@@ -175,12 +194,28 @@ struct LinkCache {
         self.facts.append(InterfaceReading(facts, detail))
     }
 
+    /// Returns the rules of a family, if they are cached.
+    func rules(_ family: IPAddress.Family) -> [Rule]? {
+        switch family {
+        case .v4: ipv4Rules
+        case .v6: ipv6Rules
+        }
+    }
+
+    /// Stores the rules of a family.
+    mutating func insert(_ rules: [Rule], _ family: IPAddress.Family) {
+        switch family {
+        case .v4: (ipv4Rules, hasRulesForSources) = (rules, rules.contains { $0.source != nil })
+        case .v6: ipv6Rules = rules
+        }
+    }
+
     /// Drops the facts that notifications affect.
     mutating func drop(rules: Bool) {
         generation += 1
         facts.removeAll(keepingCapacity: true)
         wireless = nil
-        if rules { hasRulesForSources = nil }
+        if rules { (ipv4Rules, ipv6Rules, hasRulesForSources) = (nil, nil, nil) }
     }
 }
 

@@ -6,18 +6,6 @@ package import RoutingModel
 internal import SystemSupport
 
 extension KernelRouting {
-    /// Returns the rules of both families; none of a family that the kernel lacks.
-    func rules() throws(ReachabilityError) -> [Rule] {
-        try withSocket { (socket) throws(ReachabilityError) in
-            let rules = try socket.rules(family: .v4)
-            do throws(ReachabilityError) {
-                return try rules + socket.rules(family: .v6)
-            } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
-                return rules
-            }
-        }
-    }
-
     /// Returns the routes of types that send nothing whose prefix has an address.
     func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
         var routes: [Route] = []

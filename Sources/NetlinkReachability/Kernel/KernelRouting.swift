@@ -141,7 +141,8 @@ extension KernelRouting: RoutingSource {
                 })
         case .links(let give):
             give(try withSocket { (socket) throws(ReachabilityError) in try socket.links() })
-        case .rules(let give): give(try rules())
+        case .rules(let give):
+            give(try withConnection { (connection) throws(ReachabilityError) in try connection.rules() })
         case .forwardingEnds(let index, let give): give(try forwardingEnds(ofInterface: index))
         case .wireGuardPeers(let index, let give): give(try wireGuardPeers(ofInterface: index))
         case .hostRoutes(let table, let give): give(try hostRoutes(inTable: table))

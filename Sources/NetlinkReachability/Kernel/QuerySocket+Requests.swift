@@ -319,6 +319,8 @@ package struct EventGroup: Hashable, Sendable {
     static let ipv4Route = EventGroup("IPV4_ROUTE", RTNLGRP_IPV4_ROUTE)
     /// IPv4 rules.
     static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE)
+    /// IPv6 rules.
+    static let ipv6Rule = EventGroup("IPV6_RULE", RTNLGRP_IPV6_RULE)
     /// Nexthop objects (Linux 5.3 and later).
     package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
     /// Neighbours.
@@ -334,7 +336,7 @@ package struct EventGroup: Hashable, Sendable {
         ipv4Rule,
         EventGroup("IPV6_IFADDR", RTNLGRP_IPV6_IFADDR),
         EventGroup("IPV6_ROUTE", RTNLGRP_IPV6_ROUTE),
-        EventGroup("IPV6_RULE", RTNLGRP_IPV6_RULE),
+        ipv6Rule,
         EventGroup("IPV4_NETCONF", RTNLGRP_IPV4_NETCONF),
         EventGroup("IPV6_NETCONF", RTNLGRP_IPV6_NETCONF),
         nexthop,

@@ -39,6 +39,23 @@ struct NotificationBurstTests {
         #expect(isLoss == [false, true])
     }
 
+    /// They are kept from one query to the next.
+    @Test(arguments: [0, 2_000], ["", "-6"])
+    func `rules are new after each change, in both families and after a burst`(count: Int, family: String)
+        throws
+    {
+        let found = try LiveNetwork().run {
+            let routing = try KernelRouting()
+            return try ["add", "del"].map { verb in
+                _ = try routing.answer(.rules { $0 })
+                try burst(count)
+                try ShellCommand.check("ip \(family) rule \(verb) pref 77 lookup 100")
+                return try routing.answer(.rules { $0 }).contains { $0.priority == 77 }
+            }
+        }
+        #expect(found == [true, false])
+    }
+
     @Test(arguments: [100, 300, 600, 2_000])
     func `facts are new after a burst of any length`(count: Int) throws {
         let isUp = try LiveNetwork().run {
