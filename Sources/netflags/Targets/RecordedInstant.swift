@@ -122,7 +122,7 @@ enum RecordedTime: Hashable {
     }
 
     /// A day in microseconds.
-    private static let day: Int64 = 86_400_000_000
+    fileprivate static let day: Int64 = 86_400_000_000
 
     /// The microseconds since midnight in UTC; with a zone, the result can lie before or after that day.
     private static func timeInUTC(_ text: Substring) -> Int64? {
@@ -177,6 +177,6 @@ extension Recording.Time {
     }
 
     fileprivate var dayBefore: Recording.Time {
-        Recording.Time(microsecondsSince1970: microsecondsSince1970 - 86_400_000_000)
+        Recording.Time(microsecondsSince1970: microsecondsSince1970 - RecordedTime.day)
     }
 }
