@@ -5,12 +5,11 @@ internal import RoutingModel
 // The outcome of an arriving packet. The kernel answers (RTM_GETROUTE with RTA_IIF). These functions find the reason,
 // in the kernel's order of checks (`ip_route_input_slow`, `ip6_forward`).
 
-/// A packet that arrives on an interface, with the facts about that interface.
+/// A packet that arrives on an interface.
 private struct ArrivingPacket {
     let query: RouteQuery
     /// The interface whose settings and routes apply: for a port of a bridge, the bridge.
     let link: Link
-    let settings: InputSettings
 
     var source: IPAddress { query.source ?? .anyV4 }
     var destination: IPAddress { query.destination }
@@ -49,24 +48,21 @@ extension Known {
         }
         var query = query
         query.inputInterface = link.index
-        guard let settings = try unnotified.inputSettings.get(link.index) else {
-            throw .failed(
-                ReachabilityError(
-                    .undecided, operation: "find the settings of \(link.name)",
-                    message: "this source does not have them"))
-        }
-        let packet = ArrivingPacket(query: query, link: link, settings: settings)
+        let packet = ArrivingPacket(query: query, link: link)
         if let source = query.source { note(address: source) }
         guard link.flags.contains(.up) else { return packet.dropped(.interfaceDown) }
+        let isMarkOpen = query.destination.family == .v4 && query.mark == 0
+        // Noted, to be asked for together with the route.
+        if isMarkOpen { _ = host.rules.find() }
         let arrival = try evaluate(packet)
-        guard query.destination.family == .v4, query.mark == 0, settings.looksBackByMark != false else {
-            return arrival
-        }
+        guard isMarkOpen else { return arrival }
+        let marks = try marks()
+        guard !marks.isEmpty, try settings(of: packet).looksBackByMark != false else { return arrival }
         // A firewall can restore the mark of a connection on its answers, so each mark must give the same outcome.
-        for mark in try marks() {
+        for mark in marks {
             var marked = query
             marked.mark = mark
-            let other = try evaluate(ArrivingPacket(query: marked, link: link, settings: settings))
+            let other = try evaluate(ArrivingPacket(query: marked, link: link))
             guard other.outcome == arrival.outcome else {
                 throw packet.undecided(
                     "src_valid_mark is on, and with the mark 0x\(String(mark, radix: 16)) the packet is "
@@ -91,13 +87,28 @@ extension Known {
         return link
     }
 
+    /// The settings of the interface on which a packet arrives.
+    ///
+    /// Few outcomes depend on them. The kernel notifies few changes of them, so they are asked for each time.
+    private mutating func settings(of packet: ArrivingPacket) throws(Interruption) -> InputSettings {
+        guard let settings = try unnotified.inputSettings.get(packet.link.index) else {
+            throw .failed(
+                ReachabilityError(
+                    .undecided, operation: "find the settings of \(packet.link.name)",
+                    message: "this source does not have them"))
+        }
+        return settings
+    }
+
     /// The marks that IPv4 rules match.
     private mutating func marks() throws(Interruption) -> Set<UInt32> {
         Set(try host.rules.get().filter { $0.family == .v4 }.compactMap(\.mark?.value)).subtracting([0])
     }
 
     private mutating func evaluate(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
-        if packet.destination.family == .v6, let early = try packet.earlyOutcome { return early }
+        if packet.destination.family == .v6, let early = try packet.earlyOutcome(settings(of: packet)) {
+            return early
+        }
         guard let result = findAnswer(to: packet.query) else { throw .missing }
         switch try value(of: result) {
         case .taken(let match): return try passed(packet, match)
@@ -139,7 +150,8 @@ extension Known {
             return packet.dropped(.interfaceGone)
         }
         if packet.destination.family == .v6 {
-            if let refusal = try packet.forwardingRefusal(out: first.index) { return refusal }
+            let refusal = try packet.forwardingRefusal(out: first.index, settings(of: packet))
+            if let refusal { return refusal }
         }
         // `fib6_is_reject`. An IPv4 packet re-enters through the loopback interface, where no socket receives it.
         if first.traits.contains(.isLoopback) { return packet.dropped(.unreachable) }
@@ -173,7 +185,7 @@ extension Known {
             return packet.dropped(isRefused ? .unreachable : .noRoute, icmp: (3, 0))
         case .noFamily: return packet.dropped(.noFamily, other: "IPv4")
         case .unreachable:
-            guard packet.settings.ipv4Forwards == false else {
+            guard try settings(of: packet).ipv4Forwards == false else {
                 return packet.dropped(.unreachable, icmp: (3, 1))
             }
             return packet.dropped(.notForwarding)
@@ -184,9 +196,10 @@ extension Known {
     /// Finds the cause of EINVAL in the kernel's order: addresses that are never valid, the route of the destination,
     /// and the source.
     private mutating func invalid(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
-        if let refusal = packet.martian { return refusal }
+        let settings = try settings(of: packet)
+        if let refusal = packet.martian(settings) { return refusal }
         // A packet that is not forwarded has another errno, even if its route is a blackhole.
-        if packet.settings.ipv4Forwards != false, !packet.destination.isIPv4Group {
+        if settings.ipv4Forwards != false, !packet.destination.isIPv4Group {
             switch try finding(of: packet) {
             case .blackhole: return packet.dropped(.blackhole)
             case .multicast: return packet.dropped(.martianDestination)
@@ -196,7 +209,7 @@ extension Known {
         let source = RouteQuery(destination: packet.source, outputInterface: try domain(of: packet))
         guard let result = findAnswer(to: source.forPacket) else { throw .missing }
         switch result.answer?.type {
-        case .local where packet.settings.takesOwnSources != true:
+        case .local where settings.takesOwnSources != true:
             return packet.dropped(.ownSource, other: packet.source.description)
         case .broadcast:
             return packet.dropped(.martianSource, other: packet.source.description)
@@ -211,10 +224,11 @@ extension Known {
 
     /// The outcome of a packet that the reverse path filter drops.
     private mutating func filtered(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
-        let strictness = packet.settings.reversePathFilter == 2 ? "loose" : "strict"
-        var words = "(\(strictness)): \(packet.source) is not reached through it"
         let isOwn = findAnswer(to: RouteQuery(destination: packet.destination).forPacket)
-        guard let addresses = host.addresses.find(), let isOwn else { throw .missing }
+        let addresses = host.addresses.find()
+        let strictness = try settings(of: packet).reversePathFilter == 2 ? "loose" : "strict"
+        guard let addresses, let isOwn else { throw .missing }
+        var words = "(\(strictness)): \(packet.source) is not reached through it"
         let hasAddress = addresses.answer?.contains {
             $0.interfaceIndex == packet.link.index && $0.address.family == .v4
         }
@@ -276,7 +290,7 @@ extension Known {
 
 extension ArrivingPacket {
     /// The reason to drop an IPv4 packet because of its addresses; `nil` if the addresses can be valid.
-    fileprivate var martian: PacketArrival? {
+    fileprivate func martian(_ settings: InputSettings) -> PacketArrival? {
         let routesLoopback = settings.routesLoopback == true
         func refusal(_ kind: ReachabilityReason.Kind) -> PacketArrival {
             dropped(kind, other: (kind == .martianSource ? source : destination).description)
@@ -292,24 +306,24 @@ extension ArrivingPacket {
     }
 
     /// The outcome of an IPv6 packet that does not depend on its route; `nil` if it depends on the route.
-    fileprivate var earlyOutcome: PacketArrival? {
-        get throws(Interruption) {
-            guard let isOff = settings.ipv6IsOff else { throw unknown("disable_ipv6") }
-            if isOff { return dropped(.ipv6Off) }
-            if source.isMulticast || source.isLoopback {
-                return dropped(.martianSource, other: source.description)
-            }
-            if destination.isLoopback { return dropped(.martianDestination, other: destination.description) }
-            guard !destination.isMulticast else {
-                throw undecided(
-                    "groups that sockets have joined are delivered, and it is not known which those are")
-            }
-            return nil
+    fileprivate func earlyOutcome(_ settings: InputSettings) throws(Interruption) -> PacketArrival? {
+        guard let isOff = settings.ipv6IsOff else { throw unknown("disable_ipv6") }
+        if isOff { return dropped(.ipv6Off) }
+        if source.isMulticast || source.isLoopback {
+            return dropped(.martianSource, other: source.description)
         }
+        if destination.isLoopback { return dropped(.martianDestination, other: destination.description) }
+        guard !destination.isMulticast else {
+            throw undecided(
+                "groups that sockets have joined are delivered, and it is not known which those are")
+        }
+        return nil
     }
 
     /// Why this host does not forward an IPv6 packet through an interface; `nil` if it forwards the packet.
-    fileprivate func forwardingRefusal(out index: UInt32) throws(Interruption) -> PacketArrival? {
+    fileprivate func forwardingRefusal(
+        out index: UInt32, _ settings: InputSettings
+    ) throws(Interruption) -> PacketArrival? {
         guard let forwards = settings.ipv6Forwards else { throw unknown("forwarding") }
         if !forwards { return dropped(.notForwarding) }
         // `ip6_forward`: a packet from a link-local address is not forwarded to another link.
