@@ -105,12 +105,21 @@ extension SnapshotLookup {
         return link.flags.contains(.loopback) || link.vrfTable != nil || link.settings.routesLoopback == true
     }
 
-    private func finished(_ hit: Hit) throws(ReachabilityError) -> RouteAnswer {
+    /// Whether the packet's source may leave through the nexthop that the kernel chooses.
+    private mutating func keepsSource(_ route: Route, through first: Nexthop) -> Bool {
+        func isKept(_ nexthop: Nexthop) -> Bool {
+            keeps(query.source ?? source(of: route, through: nexthop), out: nexthop.interfaceIndex)
+        }
+        let isKeptByFirst = isKept(first)
+        guard route.nexthops.count > 1, outputInterface == 0 else { return isKeptByFirst }
+        let isOpen = route.nexthops.contains { isKept($0) != isKeptByFirst && isUsable($0, of: route) }
+        return isOpen && ask(.nexthopForSource) ? !isKeptByFirst : isKeptByFirst
+    }
+
+    private mutating func finished(_ hit: Hit) throws(ReachabilityError) -> RouteAnswer {
         var route = hit.route
         if isRefusedDestination { return .rejected(.blackhole) }
-        if route.type != .local, let nexthop = hit.nexthop,
-            !keeps(query.source ?? source(of: route, through: nexthop), out: nexthop.interfaceIndex)
-        {
+        if route.type != .local, let nexthop = hit.nexthop, !keepsSource(route, through: nexthop) {
             return .rejected(.blackhole)
         }
         // `__mkroute_output`: these destinations decide the type, not the entry.

@@ -50,6 +50,10 @@ struct SnapshotLookup {
         case neighbours = "the neighbours were not recorded, and they decide between equal default routes"
         /// The IPv4 default route that is used next, among several equal routes.
         case turn = "the kernel takes equal default routes in turn, and no dump holds whose turn it is"
+        /// The nexthop of several, if not all of their interfaces let a loopback source leave.
+        case nexthopForSource = """
+            the kernel's hash chooses the nexthop, and only some of the interfaces have route_localnet
+            """
 
         var reason: String { rawValue }
     }

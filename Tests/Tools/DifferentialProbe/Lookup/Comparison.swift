@@ -51,7 +51,8 @@ struct Comparison {
         var generator = NetworkGenerator(seed: seed)
         var commands =
             NetworkGenerator.lostRule6(seed: seed) + NetworkGenerator.uplinks(seed: seed)
-            + NetworkGenerator.packets(seed: seed)
+            + NetworkGenerator.packets(seed: seed) + NetworkGenerator.deadNexthops(seed: seed)
+            + NetworkGenerator.oddities(seed: seed)
         var tally = Tally()
         try Namespace.renew()
         try Command.run(NetworkGenerator.base + commands)

@@ -45,6 +45,27 @@ struct SnapshotIPv4CornerTests {
         #expect(way(true) == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
+    /// The hash of a packet chooses the nexthop, and so whether the packet leaves.
+    @Test func `packets from 127.0.0.1 are undecided if only some nexthops let them leave`() {
+        func way(_ settings: [Bool]) -> String {
+            var host = Self.host(
+                .address(
+                    InterfaceAddress(
+                        interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host)),
+                .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]))
+            for (index, isSet) in zip(2... as PartialRangeFrom<UInt32>, settings) {
+                var link = Link(index: index, name: "eth\(index)")
+                link.settings = RoutingSettings(ipv4IgnoresLinkdown: false, routesLoopback: isSet)
+                host.apply(.link(LinkReport(link)))
+            }
+            return host.way("10.0.0.1", from: "127.0.0.1")
+        }
+        #expect(way([false, false]) == "errno 22")
+        #expect(way([false, true]).hasPrefix("undecided"))
+        #expect(way([true, false]).hasPrefix("undecided"))
+        #expect(way([true, true]) == "10.0.0.0/8 link dev 2, link dev 3")
+    }
+
     @Test func `an address below a local route is one of this host`() {
         let route = NetworkChange.route("198.18.0.0/15", dev: 1) {
             ($0.type, $0.table, $0.scope) = (.local, 255, .host)
