@@ -25,7 +25,8 @@ extension HostState {
     /// All routes that the kernel can create for an address.
     func allRoutes(of address: InterfaceAddress) -> [Route] {
         switch address.address.family {
-        case .v4: ownRoutes(of: address, evenIfDown: true)
+        case .v4:
+            ownRoutes(of: address, evenIfDown: true) + [firstBroadcastRoute(of: address)].compactMap(\.self)
         case .v6:
             [prefixRoute(of: address), localRoute(of: address), anycastRoute(of: address)].compactMap(\.self)
         }
@@ -56,6 +57,19 @@ extension HostState {
         let connected = isConnected ? route(subnet, isLoopback ? .local : .unicast) : nil
         let subnets = route(broadcast, .broadcast)
         return [own, given, connected, subnets == given ? nil : subnets].compactMap(\.self)
+    }
+
+    /// The broadcast route to the first address of the subnet of a primary IPv4 address.
+    ///
+    /// The kernel creates it only for an address with that broadcast address, keeps it as long as a primary address of
+    /// the subnet, and removes it with that (`fib_del_ifaddr`).
+    private func firstBroadcastRoute(of address: InterfaceAddress) -> Route? {
+        guard address.isPrimary, let subnet = address.subnet, subnet.length < 31,
+            subnet.address.low >> 24 != 0
+        else { return nil }
+        return kernelRoute(
+            IPPrefix(subnet.address, length: 32), .broadcast, address.interfaceIndex, scope: .link,
+            source: address.address)
     }
 
     /// The route to the subnet of an IPv6 address.

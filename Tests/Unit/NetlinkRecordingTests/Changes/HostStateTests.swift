@@ -340,6 +340,18 @@ struct HostStateTests {
         #expect(try broadcasts("\(own) brd +") == ["10.9.0.255"])
         #expect(try broadcasts("\(own) brd -") == ["10.9.0.0", "10.9.0.255"])
         #expect(try broadcasts("\(own) brd 10.9.0.77") == ["10.9.0.255", "10.9.0.77"])
+        // `fib_del_ifaddr` keeps the route to the first address of the subnet.
+        let second = "addr add 10.9.0.7/24 dev eth0"
+        #expect(
+            try broadcasts(own, "\(second) brd -", "addr del 10.9.0.7/24 dev eth0")
+                == ["10.9.0.0", "10.9.0.255"])
+        #expect(
+            try broadcasts(
+                own, "\(second) brd -", "addr del 10.9.0.7/24 dev eth0", "addr del 10.9.0.2/24 dev eth0")
+                == [])
+        #expect(
+            try broadcasts(own, "\(second) brd 10.9.0.77", "addr del 10.9.0.7/24 dev eth0")
+                == ["10.9.0.255"])
         #expect(try broadcasts("\(own) brd 255.255.255.255") == ["10.9.0.255"])
         #expect(try broadcasts("addr add 10.9.0.2/32 brd + dev eth0") == [])
         #expect(try broadcasts("\(own) brd -", "addr del 10.9.0.2/24 dev eth0") == [])
