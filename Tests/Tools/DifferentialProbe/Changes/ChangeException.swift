@@ -28,6 +28,11 @@ enum ChangeException: String, CaseIterable {
     /// are not known.
     case hardwareAddress
 
+    /// `rt6_score_route`: RTM_GETROUTE matches the interface of a bound packet loosely if the packet has a source, so the
+    /// live answer about a tunnel's IPv6 packets is undecided where rules or routes compare sources. The prediction
+    /// reads the tables.
+    case unasked
+
     /// The kind that explains why the kernel's answer is not the predicted one; `nil` where none does.
     init?(_ target: String, live: PredictedAnswer, _ predicted: PredictedAnswer, _ routing: RecordedRouting) {
         if predicted.isUndecided {
@@ -35,6 +40,11 @@ enum ChangeException: String, CaseIterable {
             return
         }
         let snapshot = routing.routing.snapshot
+        if live.isUndecided {
+            guard snapshot.comparesIPv6Sources else { return nil }
+            self = .unasked
+            return
+        }
         guard let address = IPAddress(target) else { return nil }
         // Addresses that the default path leads to stand for it.
         let addresses =
@@ -101,6 +111,14 @@ enum ChangeException: String, CaseIterable {
         } else {
             return nil
         }
+    }
+}
+
+extension NetworkSnapshot {
+    /// Whether an IPv6 rule or route is for certain sources.
+    fileprivate var comparesIPv6Sources: Bool {
+        rules.contains { $0.family == .v6 && $0.source != nil }
+            || routes.contains { $0.source != nil }
     }
 }
 
