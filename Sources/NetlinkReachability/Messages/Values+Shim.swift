@@ -162,7 +162,7 @@ extension Route {
 extension RouteMatch {
     /// Reads the answer to a query.
     init(_ route: cnl_route, _ query: RouteQuery) {
-        let type = RouteType(rawValue: route.type)
+        let type = query.type(of: RouteType(rawValue: route.type), origin: route.protocol)
         if route.nexthops == nil {
             self.init(type, route.nexthop.isPresent ? Nexthop(route.nexthop) : nil)
         } else {

@@ -43,6 +43,7 @@ extension SnapshotRouting: RoutingSource {
         if !query.wantsEntry, let answer = snapshot.plainAnswer(to: query) { return answer }
         return try snapshot.answer(to: query).with { match in
             guard let entry = match.entry else { return }
+            match.type = query.type(of: entry.type, origin: entry.origin)
             match.dependsOnSource =
                 query.dependsOnSource(entry.type, origin: entry.origin)
                 || snapshot.hasRules(forSourceOf: query)
@@ -104,6 +105,7 @@ extension SnapshotRouting: RoutingSource {
             query.destination.family == .v6 && !query.destination.isLinkLocal
             && sources.allSatisfy { $0.isLinkLocal || $0.isLoopback }
         return .route(route).with {
+            $0.type = query.type(of: route.type, origin: route.origin)
             $0.source = sources.count < 2 || isOnlyLocal ? sources.first ?? none : nil
         }
     }

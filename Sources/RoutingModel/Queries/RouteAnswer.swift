@@ -115,6 +115,20 @@ extension RouteQuery {
         case .v6: outputInterface != 0 || destination.isLinkScoped
         }
     }
+
+    /// The type of an entry for this packet.
+    ///
+    /// The kernel delivers packets of this host only by the anycast routes that it creates (`RTF_ANYCAST`). Through one
+    /// that a program added they leave, as by a unicast route. Packets that arrive are delivered by both.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the entry.
+    ///   - origin: The entry's protocol: those that the kernel creates have RTPROT_KERNEL.
+    /// - Returns: The type for this packet.
+    package func type(of type: RouteType, origin: UInt8) -> RouteType {
+        let leaves = type == .anycast && inputInterface == 0 && origin != Route.kernelOrigin
+        return leaves ? .unicast : type
+    }
 }
 
 // MARK: - Answers
@@ -198,8 +212,8 @@ package enum RouteAnswer: Hashable, Sendable {
 
 /// The entry that matches a packet, with the parts that a ``RouteQuery`` requests.
 package struct RouteMatch: Hashable, Sendable {
-    /// The type of the entry.
-    package let type: RouteType
+    /// The type of the entry for the packet: ``RouteQuery/type(of:origin:)``.
+    package var type: RouteType
     /// The first nexthop; `nil` if the entry names no interface.
     ///
     /// `Optional` is written out, because with `Nexthop?` an initializer would first write `nil` and then the value.

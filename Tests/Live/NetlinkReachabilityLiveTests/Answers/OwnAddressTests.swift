@@ -50,6 +50,19 @@ struct OwnAddressTests {
         try host.expect("2001:db8::", .direct, "onLink", through: "w0")
     }
 
+    /// They were local addresses, whatever the state of the interface.
+    @Test(.needs(.veth)) func `packets leave by an anycast route that a program added`() throws {
+        let host = try TestNamespace.oneWire()
+        try host.ip(
+            "-6 route add anycast 2001:db8:a::/48 dev w0", "-6 route add anycast 2001:db8:b::/48 dev lo",
+            "route add anycast 198.51.100.0/24 dev w0")
+        try host.expect("2001:db8:a::7", .direct, "onLink", through: "w0")
+        try host.expect("198.51.100.7", .direct, "onLink", through: "w0")
+        try host.expect("2001:db8:b::7", .none, "unreachable")
+        try host.setFarEnd(of: "w0", up: false)
+        try host.expect("2001:db8:a::7", .none, "noCarrier")
+    }
+
     @Test(.needs()) func `a prefix with a local route is local`() throws {
         let host = try TestNamespace()
         try host.ip("route add local 198.51.100.0/24 dev lo", "-6 route add local 2001:db8:f::/48 dev lo")
