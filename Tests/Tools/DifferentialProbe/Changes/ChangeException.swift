@@ -28,9 +28,9 @@ enum ChangeException: String, CaseIterable {
     /// are not known.
     case hardwareAddress
 
-    /// `rt6_score_route`: RTM_GETROUTE matches the interface of a bound packet loosely if the packet has a source, so the
-    /// live answer about a tunnel's IPv6 packets is undecided where rules or routes compare sources. The prediction
-    /// reads the tables.
+    /// `rt6_score_route`: RTM_GETROUTE matches the interface of a bound packet loosely if the packet has a source. The
+    /// live answer about a tunnel's IPv6 packets is undecided where rules or routes compare sources, and the
+    /// prediction reads the tables.
     case unasked
 
     /// The kind that explains why the kernel's answer is not the predicted one; `nil` where none does.
