@@ -324,7 +324,6 @@ extension HostState {
         }
         let isKnown = rules.contains { known in
             var known = known
-            if !request.hasPriority { known.priority = rule.priority }
             // `rule_exists` does not compare the target of a goto, the inversion, or addresses and a type of service
             // that the new rule does not name.
             if case .goto = known.action, case .goto = rule.action { known.action = rule.action }
