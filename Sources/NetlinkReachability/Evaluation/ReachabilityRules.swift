@@ -122,10 +122,11 @@ package enum ReachabilityRules {
     ) -> Judgement {
         var best: Judgement?
         var lowestRank = 2
-        for nexthop in nexthops.sorted(by: Nexthop.isOrdered) {
+        // The kernel does not choose a dead nexthop. If all are dead, they give the reason.
+        let usable = nexthops.filter { !$0.flags.contains(.dead) }
+        for nexthop in (usable.isEmpty ? nexthops : usable).sorted(by: Nexthop.isOrdered) {
             let next = judge(type, nexthop, of: candidate, traits: traits)
-            // The kernel does not choose a dead nexthop.
-            if !nexthop.flags.contains(.dead) { lowestRank = min(lowestRank, next.flags.rank) }
+            lowestRank = min(lowestRank, next.flags.rank)
             if best.map(next.replaces) ?? true { best = next }
         }
         guard var best else { return Judgement([], .interfaceGone) }

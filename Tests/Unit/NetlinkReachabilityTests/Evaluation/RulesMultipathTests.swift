@@ -87,8 +87,18 @@ struct RulesMultipathTests {
     @Test func `ties take the lowest interface index`() {
         let nexthops = [Nexthop(interfaceIndex: 4), Nexthop(interfaceIndex: 3), Nexthop(interfaceIndex: 2)]
         #expect(judge(.route(.nexthops(nexthops)), Self.all).nexthop?.interfaceIndex == 2)
-        let down = [Nexthop(interfaceIndex: 6), Nexthop(interfaceIndex: 2, flags: .dead)]
+        let down = [Nexthop(interfaceIndex: 6, flags: .dead), Nexthop(interfaceIndex: 2, flags: .dead)]
         #expect(judge(.route(.nexthops(down)), Self.all).reason.name == "eth0")
+    }
+
+    /// The kernel chooses the other one. The reason was that of the lower index.
+    @Test func `a dead nexthop gives no reason beside one without a carrier`() {
+        let nexthops = [
+            Nexthop(interfaceIndex: 2, flags: [.dead, .linkDown]),
+            Nexthop(interfaceIndex: 3, flags: .linkDown),
+        ]
+        #expect(
+            judge(.route(.nexthops(nexthops)), Self.all).reason == ReachabilityReason(.noCarrier, "eth1"))
     }
 
     /// The kernel lists the nexthop of its choice first: between two nexthops of one interface that decided once.
