@@ -8,6 +8,8 @@ struct PredictedAnswer: Hashable {
     var interface: String?
     var gateway: String?
     var source: String?
+    /// The interfaces that can carry the packets of a tunnel.
+    var carriers: Set<String> = []
     /// Whether there is no answer, because something decides that is not known.
     var isUndecided = false
 
@@ -26,6 +28,7 @@ struct PredictedAnswer: Hashable {
             interface = report.interface?.name
             gateway = report.gateway?.description
             self.source = report.sourceAddress?.description
+            carriers = Set(report.carriers.compactMap { $0.interface?.name })
         } catch {
             flags = "\(error.code)"
             isUndecided = error.code == .undecided
