@@ -91,7 +91,7 @@ struct RulesMultipathTests {
         #expect(judge(.route(.nexthops(down)), Self.all).reason.name == "eth0")
     }
 
-    /// The kernel chooses the other one. The reason was that of the lower index.
+    /// The kernel chooses the other one, and the reason was that of the lower index.
     @Test func `a dead nexthop gives no reason beside one without a carrier`() {
         let nexthops = [
             Nexthop(interfaceIndex: 2, flags: [.dead, .linkDown]),
