@@ -4,5 +4,6 @@
 // sees no other type of RoutingModel: docs/decisions/0018-addresses-alone-are-exported.md.
 @_exported public import struct RoutingModel.IPAddress
 @_exported public import struct RoutingModel.IPPrefix
+@_exported public import struct RoutingModel.NetworkEvidence
 @_exported public import struct RoutingModel.ReachabilityError
 @_exported public import struct RoutingModel.ZoneIdentifier

@@ -80,7 +80,9 @@ struct EvidenceMemory: Sendable {
         probes.update(moments.values.lazy.flatMap(\.sockets), at: time, isContinued: isContinued)
         for (nextHop, moment) in moments {
             var memory = nextHops[nextHop] ?? NextHopMemory(since: isContinued ? time : .min)
-            found.append(memory.judge(moment, probes))
+            var evidence = memory.judge(moment, probes)
+            (evidence.interfaceIndex, evidence.gatewayAddress) = (nextHop.interface, nextHop.gateway)
+            found.append(evidence)
             next[nextHop] = memory
         }
         (nextHops, self.time, self.timeAsleep, isContinued) = (next, time, timeAsleep, true)

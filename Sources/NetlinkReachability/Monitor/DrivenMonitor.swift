@@ -48,7 +48,8 @@ package struct DrivenMonitor<Value: Sendable> {
     /// Registers all queries except event queries: the next ``advance(to:on:)`` evaluates them.
     package mutating func begin(at now: MonitorInstant) {
         for index in queries.indices where !queries[index].isEvent {
-            state.insert(MonitorState.ID(index + 1), at: now)
+            let inputs = queries[index].inputs.intersection(.answers)
+            state.insert(MonitorState.ID(index + 1), inputs: inputs, at: now)
         }
     }
 
@@ -64,6 +65,12 @@ package struct DrivenMonitor<Value: Sendable> {
         let isCause = state.note(notification, at: now)
         if isCause { due = state.deadline }
         return isCause
+    }
+
+    /// Records that a recording states other evidence.
+    package mutating func noteAnswers(at now: MonitorInstant) {
+        state.noteAnswers(at: now)
+        due = state.deadline
     }
 
     /// Makes the next ``advance(to:on:)`` evaluate all queries.

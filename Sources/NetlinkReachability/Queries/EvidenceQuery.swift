@@ -26,8 +26,29 @@ final class EvidenceQuery: Query {
         }
         guard let reading, let addresses, let nextHops else { throw .missing }
         guard let reading = try known.value(of: reading) else { return NetworkEvidence() }
+        if let recorded = reading.record.recorded {
+            return try Self.evidence(recorded, try known.value(of: nextHops))
+        }
         return try known.evidence(
             try known.value(of: nextHops), reading, addresses: try known.value(of: addresses))
+    }
+
+    /// The evidence of a recording, if it is about one of the next hops.
+    private static func evidence(
+        _ recorded: NetworkEvidence,
+        _ nextHops: Set<EvidenceMemory.NextHop>
+    ) throws(Interruption) -> NetworkEvidence {
+        guard !nextHops.isEmpty else { return NetworkEvidence() }
+        let hasPath = nextHops.contains {
+            $0.interface == recorded.interfaceIndex && $0.gateway == recorded.gatewayAddress
+        }
+        guard hasPath else {
+            throw .failed(
+                ReachabilityError(
+                    .undecided, operation: "evaluate the evidence",
+                    message: "the recording has evidence of another path: that of the default path"))
+        }
+        return recorded
     }
 }
 
@@ -168,6 +189,9 @@ extension NetworkQuery<NetworkEvidence> {
     /// its state. With more than 10,000 connections, they are read less often. An observation stores earlier answers.
     /// A query that is asked once uses only what the kernel shows at that moment. Flags, paths and statuses do not
     /// depend on evidence.
+    ///
+    /// A recording has evidence of its default path if it was recorded with `netflags record --evidence`, and of every
+    /// target whose path is the same. For other targets, the query fails with `ReachabilityError.Code.undecided`.
     ///
     /// - Parameters:
     ///   - target: The target; by default the default path.

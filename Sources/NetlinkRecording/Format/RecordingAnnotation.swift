@@ -60,6 +60,12 @@ package enum RecordingAnnotation: Hashable, Sendable {
     /// IPv4 settings of all interfaces that no kernel message contains. Kind 19: for each setting u32 its number
     /// (IPV4_DEVCONF_...) and i32 its value.
     case settingsOfAll([Setting])
+    /// Whether anything answers on the default path, from here to the next statement or dump; `nil` if that is left
+    /// out up to the next dump. Kind 20: u8 verdict (0 for `nil`), u8 whether the gateway answers, u8 family of the
+    /// gateway (0 for none), u8 zero, u32 index of the interface (0 for none), u32 connections, u32 those that wait,
+    /// u32 remotes, u32 tries, u64 milliseconds of the age, u64 those since the last answer (all bits set for none),
+    /// and the gateway in network order and zeros, 16 bytes.
+    case evidence(NetworkEvidence?)
 
     /// A setting of `net.ipv4.conf.all`.
     package struct Setting: Hashable, Sendable {
@@ -174,6 +180,10 @@ extension RecordingAnnotation {
                         number: body.loadUnaligned(fromByteOffset: $0 * 8, as: UInt32.self),
                         value: body.loadUnaligned(fromByteOffset: $0 * 8 + 4, as: Int32.self))
                 })
+        case 20 where body.count >= 4:
+            let evidence = NetworkEvidence(body)
+            guard evidence != nil || body[0] == 0 else { return nil }
+            self = .evidence(evidence)
         default: return nil
         }
     }
@@ -201,6 +211,7 @@ extension RecordingAnnotation {
             Self.payload(19, settings.flatMap { $0.number.hostBytes + $0.value.hostBytes })
         case .requester(let port, let requester):
             Self.payload(17, port.hostBytes + (requester?.bytes ?? [0, 0, 0, 0]))
+        case .evidence(let evidence): Self.payload(20, evidence?.bytes ?? [0, 0, 0, 0])
         }
     }
 
@@ -285,6 +296,54 @@ extension Recording.Event.Requester.Process {
         }
         let words = (text(name), text(unit))
         self.init(identifier: identifier, name: words.0, unit: words.1.isEmpty ? nil : words.1)
+    }
+}
+
+extension NetworkEvidence {
+    private static let verdicts: [Verdict] = [
+        .none, .answered, .silent, .gatewaySilent, .notLeaving, .newConnectionsUnanswered,
+    ]
+    private static let gateways: [Gateway] = [.unknown, .answers, .silent]
+
+    /// The body of an annotation, without what identifies a remote.
+    fileprivate var bytes: [UInt8] {
+        func index<Element: Equatable>(_ value: Element, _ all: [Element]) -> UInt8 {
+            UInt8(all.firstIndex(of: value) ?? 0)
+        }
+        func milliseconds(_ age: Duration?) -> UInt64 {
+            age.map { UInt64(max(0, $0 / .milliseconds(1))) } ?? .max
+        }
+        let counts = [connections, waitingConnections, remotes, tries].map { UInt32(clamping: $0) }
+        let address = gatewayAddress?.networkBytes ?? []
+        let head = [
+            index(verdict, Self.verdicts) + 1, index(gateway, Self.gateways),
+            gatewayAddress?.family.rawValue ?? 0, 0,
+        ]
+        return head + (interfaceIndex ?? 0).hostBytes + counts.flatMap(\.hostBytes)
+            + milliseconds(age).hostBytes + milliseconds(lastAnswer).hostBytes
+            + address + Array(repeating: 0, count: 16 - address.count)
+    }
+
+    /// Reads a body; `nil` for one without evidence, and for one that is truncated or has an unknown verdict.
+    fileprivate init?(_ body: UnsafeRawBufferPointer) {
+        guard body.count >= 56, Self.verdicts.indices.contains(Int(body[0]) - 1),
+            Self.gateways.indices.contains(Int(body[1]))
+        else { return nil }
+        func number(_ offset: Int) -> UInt32 { body.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+        func age(_ offset: Int) -> Duration? {
+            let milliseconds = body.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            // Two centuries: sums of longer times could overflow.
+            return milliseconds < 1 << 43 ? .milliseconds(Int64(milliseconds)) : nil
+        }
+        self.init()
+        (verdict, gateway) = (Self.verdicts[Int(body[0]) - 1], Self.gateways[Int(body[1])])
+        interfaceIndex = number(4) == 0 ? nil : number(4)
+        (connections, waitingConnections) = (Int(number(8)), Int(number(12)))
+        (remotes, tries) = (Int(number(16)), Int(number(20)))
+        (self.age, lastAnswer) = (age(24), age(32))
+        gatewayAddress = IPAddress.Family(rawValue: body[2]).flatMap {
+            IPAddress(bytes: body[40..<($0 == .v4 ? 44 : 56)])
+        }
     }
 }
 

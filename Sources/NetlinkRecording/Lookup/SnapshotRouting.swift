@@ -18,6 +18,9 @@ package struct SnapshotRouting: Sendable {
     ///
     /// No rtnetlink message contains this fact.
     package var cellularIndexes: Set<UInt32>
+    /// Whether anything answers on the default path, and the ``NetworkSnapshot/clock`` when that was stated; `nil` if
+    /// it is not known.
+    package var evidence: (value: NetworkEvidence, clock: Int64)?
 
     /// Creates a source from a snapshot.
     package init(
@@ -70,8 +73,16 @@ extension SnapshotRouting: RoutingSource {
                 IPAddress.Family.allCases.flatMap { snapshot.routes(ofTable: table, $0) }
                     .filter(\.isHostRoute).map(\.destination.address))
         case .sourceAddresses(let query, let give): give(try sources(for: query.packet, after: query.answer))
+        case .answerRecord(let give):
+            give(
+                evidence.map { evidence in
+                    var record = AnswerRecord()
+                    record.recorded = evidence.value.aged(
+                        by: .milliseconds((snapshot.clock - evidence.clock) * 10))
+                    return record
+                })
         case .forwardingEnds, .wireGuardPeers, .connectedPeers, .multipathHashPolicy, .connect,
-            .answerRecord, .hardwareAddresses, .ssid:
+            .hardwareAddresses, .ssid:
             query.unknown
         }
     }

@@ -70,6 +70,10 @@ extension RecordedRouting: RoutingSource {
         case .sourceAddresses(let query, _): try check(blocker(for: query.packet.destination))
         // No table has it.
         case .askingUser, .connectedPeers, .multipathHashPolicy: break
+        case .answerRecord where blocker == nil && routing.evidence == nil:
+            throw ReachabilityError(
+                .undecided, operation: "find evidence in the recording",
+                message: "it has none: netflags record --evidence writes it")
         default: try check(blocker ?? coverage.blockerForInterfaces)
         }
         return try routing.answer(query)

@@ -292,6 +292,7 @@ package struct RecordingReplay: Sendable {
                 return false
             }
             requesters[port] = requester
+        case .evidence(let evidence): state.routing.evidence = evidence.map { ($0, snapshot.clock) }
         case .continued: if case .fileEnd = place { place = .file }
         case .overrun, .suspended, .stalled, .unwritten, .end, .clock, .follows: break
         // A table that the kernel does not have is empty. A dump without notifications is used as it is.

@@ -12,7 +12,7 @@ extension Recording {
     ///     switch step {
     ///     case .change(let change): print(change.time, change.result, change.cause?.description ?? "")
     ///     case .mark(let mark): print(mark.time, mark)
-    ///     case .resumed, .event: break
+    ///     case .resumed, .evidence, .event: break
     ///     }
     /// }
     /// ```
@@ -31,6 +31,11 @@ extension Recording {
             /// After a mark, the network is known again from this time on: the results from before the mark are
             /// valid, unless changes follow.
             case resumed(Time)
+            /// The recorder states whether anything answers on the default path; `nil` if that is left out from this
+            /// time on.
+            ///
+            /// Each dump states it again. A mark of a gap ends it.
+            case evidence(NetworkEvidence?, Time)
             /// A kernel notification; only in a replay of events.
             case event(Event)
         }

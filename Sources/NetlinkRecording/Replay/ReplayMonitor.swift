@@ -74,6 +74,11 @@ struct ReplayMonitor<Value: Sendable> {
         if case .message = entry.content { prepare(for: entry) }
         let wasKnown = replay.isKnown
         let effect = replay.take(entry)
+        if case .annotation(.evidence(let evidence)) = entry.content {
+            isDirty = true
+            steps.append(.evidence(evidence, time))
+            monitor.noteAnswers(at: now ?? .zero)
+        }
         if search.isPending {
             // The copy of the network is released before the next entry changes the network.
             let replay = replay

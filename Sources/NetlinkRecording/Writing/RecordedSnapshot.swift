@@ -14,6 +14,8 @@ package struct RecordedSnapshot: Sendable {
     package let cellularInterfaces: [UInt32]
     /// The settings of all interfaces that no kernel message contains.
     var settingsOfAll = RoutingSettings()
+    /// Whether anything answers on the default path; `nil` if that is not recorded.
+    var evidence: NetworkEvidence?
     /// Whether the recorder received notifications during the dump.
     package let isWatched: Bool
     let tables: [RecordedTable]
@@ -55,6 +57,7 @@ extension RecordedSnapshot {
             }
         }
         if !settingsOfAll.annotated.isEmpty { bytes.append(.settingsOfAll(settingsOfAll.annotated)) }
+        if let evidence { bytes.append(.evidence(evidence)) }
         if !isWatched { bytes.append(.unwatched) }
         if !missingTables.isEmpty { bytes.append(.missingTables(missingTables)) }
         if !changingTables.isEmpty { bytes.append(.changingTables(changingTables)) }

@@ -110,6 +110,7 @@ extension Recorder {
             try recordDump(into: &output)
             return false
         }
+        noteEvidence()
         let events = takePending()
         try attempt { () throws(RecordingError) in try output.append(events) }
         try stateClock(into: &output)

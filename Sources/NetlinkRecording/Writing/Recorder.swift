@@ -32,7 +32,9 @@ package struct Recorder: ~Copyable {
     /// A separate socket for notifications of neighbours, so that their number causes no loss of others.
     private var neighbourEvents: EventSocket?
     /// The descriptors that are readable when there are notifications; empty if notifications are refused.
-    let eventDescriptors: [Int32]
+    private(set) var eventDescriptors: [Int32]
+    /// The evidence about the default path; `nil` if it is not recorded.
+    private var evidence: EvidenceWatch?
     /// Time stamps and notifications since the last dump.
     private(set) var pending: [UInt8] = []
     /// When the queue of notifications was last empty.
@@ -91,6 +93,21 @@ package struct Recorder: ~Copyable {
         }
     }
 
+    /// Also records whether anything answers on the default path, from now on.
+    ///
+    /// - Throws: An error if the connections of the host cannot be observed.
+    package mutating func watchEvidence() throws(ReachabilityError) {
+        let watch = try EvidenceWatch()
+        if !eventDescriptors.isEmpty { eventDescriptors.append(watch.descriptor) }
+        evidence = watch
+    }
+
+    /// Adds the evidence to the notifications that are not written yet, if its verdict has changed.
+    mutating func noteEvidence() {
+        guard let change = evidence?.takeChange(at: clock.now) else { return }
+        pending.appendStamped(clock.now) { unprivileged.append(change, to: &$0) }
+    }
+
     /// Dumps all tables, and repeats tables that changed meanwhile.
     ///
     /// - Parameter drop: Called with notifications whose changes the dump includes.
@@ -130,6 +147,7 @@ package struct Recorder: ~Copyable {
             wirelessInterfaces: ((try? DeviceFacts.wirelessIndexes()) ?? []).sorted(),
             cellularInterfaces: tables.first?.cellularInterfaces ?? [],
             settingsOfAll: .sysctlsOfAll,
+            evidence: evidence?.state(at: clock.now),
             isWatched: watchError == nil,
             tables: tables
         )

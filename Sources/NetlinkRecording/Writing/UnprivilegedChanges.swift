@@ -36,6 +36,8 @@ struct UnprivilegedChanges {
     ///
     /// A router can announce arbitrarily short lifetimes.
     private var dumpBudget: ChangeBudget
+    /// The budget of evidence, whose verdict any user can change by connecting.
+    private var evidenceBudget: ChangeBudget
 
     /// - Parameters:
     ///   - limit: The most bytes of the recording; `nil` for a recording without a limit, which has no budgets.
@@ -44,11 +46,13 @@ struct UnprivilegedChanges {
         neighbourBudget = ChangeBudget(limit.map { $0 / 64 }, at: now)
         routerBudget = neighbourBudget
         dumpBudget = ChangeBudget(limit.map { $0 / 8 }, at: now)
+        evidenceBudget = neighbourBudget
     }
 
     /// When a dump has to record the omitted changes; `nil` if none are omitted.
     var dumpDue: ContinuousClock.Instant? {
-        [neighbourBudget.dumpDue, routerBudget.dumpDue, dumpBudget.dumpDue].compactMap(\.self).min()
+        [neighbourBudget.dumpDue, routerBudget.dumpDue, dumpBudget.dumpDue, evidenceBudget.dumpDue]
+            .compactMap(\.self).min()
     }
 
     // MARK: Notifications
@@ -92,6 +96,19 @@ struct UnprivilegedChanges {
     mutating func takeDump(to bytes: inout [UInt8], at now: ContinuousClock.Instant = .now) -> Bool {
         dumpBudget.take(dumpBudget.dumpSize, at: now) {
             bytes.append(.changingTables([.init(.routes, family: .v6)]))
+        }
+    }
+
+    /// Appends a change of the evidence.
+    mutating func append(
+        _ evidence: NetworkEvidence,
+        to bytes: inout [UInt8],
+        at now: ContinuousClock.Instant = .now
+    ) {
+        var statement: [UInt8] = []
+        statement.append(.evidence(evidence))
+        if evidenceBudget.take(statement.count, at: now, { bytes.append(.evidence(nil)) }) {
+            bytes += statement
         }
     }
 
@@ -207,12 +224,14 @@ struct UnprivilegedChanges {
         neighbourBudget.dumpBegins()
         routerBudget.dumpBegins()
         dumpBudget.dumpBegins()
+        evidenceBudget.dumpBegins()
     }
 
     /// Processes a complete dump, and appends the changes from notifications during the dump.
     mutating func dumpEnded(_ tables: [RecordedTable], to bytes: inout [UInt8]) {
         let size = tables.reduce(0) { $0 + $1.messages.count }
         (neighbourBudget.dumpSize, routerBudget.dumpSize, dumpBudget.dumpSize) = (size, size, size)
+        evidenceBudget.dumpSize = size
         for table in tables {
             switch table.table {
             case .addresses, .routes, .nexthops:

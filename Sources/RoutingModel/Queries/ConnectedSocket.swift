@@ -179,6 +179,8 @@ package struct AnswerRecord: Sendable {
     package var sockets: [ConnectedSocket]
     /// The neighbours.
     package var neighbours: [Neighbour.Key: NeighbourReply]
+    /// The evidence of a recording about its default path; `nil` for a host that shows its connections.
+    package var recorded: NetworkEvidence?
 
     package init(sockets: [ConnectedSocket] = [], neighbours: [Neighbour.Key: NeighbourReply] = [:]) {
         (self.sockets, self.neighbours) = (sockets, neighbours)

@@ -36,7 +36,7 @@ struct PendingReports {
     init(_ query: TargetQuery, _ source: NetworkSource = .kernel) {
         (options, detail) = (query.options, query.explains ? .full : .brief)
         self.source = source
-        hasEvidence = query.recording == nil && (query.explains || query.format == .prometheus)
+        hasEvidence = query.explains || query.format == .prometheus
     }
 
     /// Whether the results have to be read before more targets are added.

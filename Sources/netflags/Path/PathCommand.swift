@@ -71,8 +71,9 @@ struct Path: NetflagsCommand {
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
             printError(error)
         }
-        let evidence =
-            recording == nil ? try? source.blockingValue(of: .evidence(options: options)) : nil
+        let evidence = Result { () throws(ReachabilityError) in
+            try source.blockingValue(of: .evidence(options: options))
+        }
         try Output.standard.deliver { format.write(result, evidence, to: &$0) }
         guard mistake == nil else { return .undetermined }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.flags) })

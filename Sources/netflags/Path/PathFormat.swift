@@ -15,21 +15,24 @@ struct PathFormat {
     ///
     /// - Parameters:
     ///   - result: The path, or the error.
-    ///   - evidence: Whether a remote host answers on the path; `nil` if that is not known.
+    ///   - evidence: Whether a remote host answers on the path, or why that is not known; `nil` to write no line.
     ///   - time: When the path was determined, for JSON; `nil` writes no time.
     ///   - buffer: The buffer for the text.
     func write(
-        _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence? = nil,
+        _ result: Result<NetworkPath, ReachabilityError>,
+        _ evidence: Result<NetworkEvidence, ReachabilityError>? = nil,
         at time: Recording.Time? = nil, to buffer: inout ByteBuffer
     ) {
         isJSON
-            ? writeJSON(result, evidence, time, to: &buffer) : writeText(result, evidence, to: &buffer)
+            ? writeJSON(result, try? evidence?.get(), time, to: &buffer)
+            : writeText(result, evidence, to: &buffer)
     }
 
     // MARK: Text
 
     private func writeText(
-        _ result: Result<NetworkPath, ReachabilityError>, _ evidence: NetworkEvidence?,
+        _ result: Result<NetworkPath, ReachabilityError>,
+        _ evidence: Result<NetworkEvidence, ReachabilityError>?,
         to text: inout ByteBuffer
     ) {
         guard let path = try? result.get() else {
@@ -43,7 +46,11 @@ struct PathFormat {
         text.line("IPv4", Self.word(path.supportsIPv4))
         text.line("IPv6", Self.word(path.supportsIPv6))
         text.line("DNS", path.reachesNameserver.map(Self.word) ?? "unknown: recordings hold no name servers")
-        if let evidence { text.line("evidence", evidence.description) }
+        switch evidence {
+        case .success(let evidence)?: text.line("evidence", evidence.description)
+        case .failure(let error)?: text.line("evidence", "unknown: \(error)")
+        case nil: break
+        }
         text.line("expensive", Self.word(path.isExpensive))
         text.line("constrained", Self.word(path.isConstrained))
         for line in managers?.lines(about: path) ?? [] { text.line(line.label, line.value) }
@@ -136,7 +143,9 @@ struct PathLineFormat {
         lastError = error
         if let error, !Output.standard.isTerminal { printError("\(error)") }
         Output.standard.deliverOrExit { buffer in
-            format.isJSON ? format.write(result, evidence, at: .now, to: &buffer) : write(result, to: &buffer)
+            format.isJSON
+                ? format.write(result, evidence.map { .success($0) }, at: .now, to: &buffer)
+                : write(result, to: &buffer)
         }
     }
 

@@ -46,6 +46,9 @@ struct Record: NetflagsCommand {
         "size", OptionValue.size)
     var keep: UInt64?
 
+    @Flag(help: "Record whether anything answers on the default path, as TCP shows, and each change of that.")
+    var evidence = false
+
     @Flag(help: "Print a summary as one JSON object on one line.")
     var json = false
 
@@ -91,6 +94,7 @@ struct Record: NetflagsCommand {
         // A file of the largest allowed size also makes the write fail instead.
         signal(SIGXFSZ, SIG_IGN)
         var recorder = try Recorder()
+        if evidence { try recorder.watchEvidence() }
         let stop = RecordingStop(descriptor: try Signals.pipe(), duration: duration)
         if let keep {
             var rotation = try RecordingRotation(path: file, limit: keep) { printError("\($0)") }

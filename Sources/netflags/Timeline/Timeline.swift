@@ -183,7 +183,7 @@ extension Timeline {
         case .resumed(let time):
             self.boot = boot
             for index in lanes.indices { lanes[index].resume(at: time, of: boot) }
-        case .event: break
+        case .evidence, .event: break
         }
     }
 

@@ -166,7 +166,7 @@ extension Watch {
                 lines.write(change.result, of: valid[change.index], at: change.time, after: change.cause)
             case .mark(let mark) where mark.kind.damage != nil: mark.kind.damage.map(printDamage)
             case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
-            case .mark, .resumed, .event: break
+            case .mark, .resumed, .evidence, .event: break
             }
         }
         writeInvalid(replay.start ?? replay.end)

@@ -149,6 +149,7 @@ extension RecordingAnnotation {
         case .settingsOfAll(let settings):
             ("settingsOfAll", ", \"settings\": \(settings.map { [Int64($0.number), Int64($0.value)] })")
         case .follows(let number): ("follows", ", \"number\": \(number)")
+        case .evidence(let evidence): ("evidence", evidence?.json ?? ", \"verdict\": null")
         case .requester(let port, let requester):
             (
                 "requester",
@@ -162,6 +163,18 @@ extension RecordingAnnotation {
                     + ", \"realtime\": \(reading.sinceEpoch)"
             )
         }
+    }
+}
+
+extension NetworkEvidence {
+    fileprivate var json: String {
+        func number(_ age: Duration?) -> String { age.map { "\(Int64($0 / .milliseconds(1)))" } ?? "null" }
+        return
+            ", \"verdict\": \"\(verdict.rawValue)\", \"interface\": \(interfaceIndex.map(String.init) ?? "null")"
+            + ", \"gateway\": \(gatewayAddress.map { "\"\($0)\"" } ?? "null")"
+            + ", \"gatewayState\": \"\(gateway.rawValue)\", \"connections\": \(connections)"
+            + ", \"waiting\": \(waitingConnections), \"remotes\": \(remotes), \"tries\": \(tries)"
+            + ", \"age\": \(number(age)), \"answerAge\": \(number(lastAnswer))"
     }
 }
 

@@ -23,7 +23,19 @@ struct RecordingAnnotationTests {
         .requester(
             port: .max,
             Requester(certainty: .candidates, processes: Array(repeating: shell, count: 8), isCut: true)),
+        .evidence(nil), .evidence(NetworkEvidence()), .evidence(silence(IPAddress(192, 0, 2, 1))),
+        .evidence(silence(IPAddress(v6High: 0xfe80 << 48, low: 1))),
     ]
+
+    private static func silence(_ gateway: IPAddress) -> NetworkEvidence {
+        var evidence = NetworkEvidence()
+        (evidence.verdict, evidence.gateway) = (.gatewaySilent, .silent)
+        (evidence.interfaceIndex, evidence.gatewayAddress) = (2, gateway)
+        (evidence.age, evidence.lastAnswer) = (.milliseconds(4_100), .milliseconds(4_300))
+        (evidence.connections, evidence.waitingConnections) = (12, 3)
+        (evidence.remotes, evidence.tries) = (2, 9)
+        return evidence
+    }
 
     private typealias Requester = Recording.Event.Requester
     private static let dhclient = Requester.Process(
@@ -60,7 +72,7 @@ struct RecordingAnnotationTests {
         // A number is read whole or not at all, and a list as far as it goes.
         let least =
             switch annotation {
-            case .suspended, .stalled, .unwritten, .clock, .follows, .requester: payload.count
+            case .suspended, .stalled, .unwritten, .clock, .follows, .requester, .evidence: payload.count
             default: 12
             }
         for cut in 0..<payload.count {

@@ -159,6 +159,15 @@ struct UnprivilegedChangesTests {
         #expect(changes.dumpDue.map { $0 > Self.start + .seconds(3_600) } == true)
     }
 
+    @Test func `evidence beyond its budget is left out, which is stated once`() {
+        var changes = UnprivilegedChanges(limit: 64 * 400, at: Self.start)
+        var bytes: [UInt8] = []
+        for _ in 0..<9 { changes.append(NetworkEvidence(), to: &bytes, at: Self.start) }
+        let stated = readRecording(bytes).entries.map(\.annotation)
+        #expect(stated == Array(repeating: .evidence(NetworkEvidence()), count: 3) + [.evidence(nil)])
+        #expect(changes.dumpDue.map { $0 > Self.start } == true)
+    }
+
     @Test func `a recording without a limit has no budget`() throws {
         var changes = UnprivilegedChanges()
         let flood = (0..<1_000).map { Self.route(UInt8($0 % 256), origin: 9, isDefault: false) }

@@ -181,6 +181,11 @@ extension MonitorState {
         }
     }
 
+    /// Makes the observations of answers due: a recording states another verdict.
+    mutating func noteAnswers(at now: MonitorInstant) {
+        for id in answerReaders { expiries.set(id, to: now) }
+    }
+
     /// Postpones all evaluations that are due now, because the source does not answer in time.
     mutating func stall(_ rest: some Sequence<ID>, at now: MonitorInstant) {
         for id in rest where records[id] != nil { failures.note(id, at: now) }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import RoutingModel
-
 /// Whether hosts have answered on a path, as far as this host knows without sending packets.
 ///
 /// The evidence comes from the kernel, which shows it to every process: whether this host's TCP connections are
@@ -43,8 +41,15 @@ public struct NetworkEvidence: Hashable, Sendable {
 
     /// The conclusion from the evidence.
     public package(set) var verdict = Verdict.none
+    /// The interface of the path; `nil` without a path.
+    ///
+    /// Of several paths, such as one of each family, the evidence is about the one with this interface and gateway.
+    public package(set) var interfaceIndex: UInt32?
+    /// The gateway of the path, without a zone; `nil` without a gateway.
+    public package(set) var gatewayAddress: IPAddress?
     /// The age of the oldest unanswered try if the verdict is ``Verdict/silent`` or
-    /// ``Verdict/newConnectionsUnanswered``, else the age of the last answer; `nil` without any answer.
+    /// ``Verdict/newConnectionsUnanswered``, else the age of the last answer; `nil` without any answer, and in a
+    /// recording with the verdict ``Verdict/answered``.
     public package(set) var age: Duration?
     /// The age of the last answer; `nil` without any answer.
     public package(set) var lastAnswer: Duration?
@@ -73,13 +78,26 @@ public struct NetworkEvidence: Hashable, Sendable {
 
     /// Whether the verdict is that answers are missing: neither ``Verdict/answered`` nor ``Verdict/none``.
     public var isSilent: Bool { verdict != .answered && verdict != .none }
+
+    /// The evidence after a time in which the verdict has not changed.
+    ///
+    /// If the verdict is ``Verdict/answered``, there can have been another answer since, so the age is not known.
+    package func aged(by time: Duration) -> NetworkEvidence {
+        var evidence = self
+        let isKnown = verdict != .answered || time == .zero
+        evidence.age = isKnown ? age.map { $0 + time } : nil
+        evidence.lastAnswer = isKnown ? lastAnswer.map { $0 + time } : nil
+        evidence.lastTry = lastTry.map { $0 + time }
+        evidence.gatewayConfirmed = isKnown ? gatewayConfirmed.map { $0 + time } : nil
+        return evidence
+    }
 }
 
 extension NetworkEvidence: CustomStringConvertible {
     /// One line, such as `answered 0.1 s ago (12 of 12 connections, gateway confirmed 0.3 s ago)`.
     public var description: String {
         switch verdict {
-        case .answered: "answered \(Self.words(age)) ago (\(details))"
+        case .answered: "answered \(age.map { "\(Self.words($0)) ago" } ?? "within 60 s") (\(details))"
         case .silent: "silent for \(Self.words(age)): \(asked)\(later)\(ofGateway)"
         case .gatewaySilent: "the gateway is silent: no answer to \(Self.count(tries, "request"))"
         case .notLeaving: "packets do not leave this host (a firewall?)"
