@@ -12,6 +12,8 @@ struct Timeline: Hashable {
         case reachable
         /// The network is not recorded.
         case unrecorded
+        /// Packets can leave, and nothing answers.
+        case silent
         /// Packets can leave after a connection is established.
         case needsConnection
         /// The target could not be evaluated.
@@ -24,10 +26,12 @@ struct Timeline: Hashable {
     struct Interval: Hashable {
         var start: Recording.Time
         var end: Recording.Time
-        let state: State
+        var state: State
         /// The result; `nil` if the network is not recorded.
         var answer: Answer?
-        let reason: String
+        var reason: String
+        /// The evidence that nothing answers, and its interface; `nil` for other states.
+        var silence: Silence?
         /// The event that began the interval; `nil` for the first interval of a target, and after the end of a
         /// lifetime.
         var cause: ChangeCause?
@@ -42,6 +46,15 @@ struct Timeline: Hashable {
         var report: ReachabilityReport? { answer?.report }
         /// Whether packets can leave; `nil` if that is not known.
         var isReachable: Bool? { answer?.isReachable }
+        /// Whether packets cannot leave, or nothing answers.
+        var isLoss: Bool { isReachable == false || state == .silent }
+    }
+
+    /// The evidence that nothing answers on a path.
+    struct Silence: Hashable {
+        let evidence: NetworkEvidence
+        /// The interface of the path; `nil` if it is not known.
+        let interface: NetworkInterface?
     }
 
     /// The intervals of a target, without gaps.
@@ -73,7 +86,7 @@ struct Timeline: Hashable {
                 intervals.filter { states.contains($0.state) }.reduce(0) { $0 + $1.duration / .seconds(1) }
             }
             let recorded = time(Set(State.allCases).subtracting([.unrecorded]))
-            return recorded > 0 ? time([.reachable]) / recorded : nil
+            return recorded > 0 ? time([.reachable, .silent]) / recorded : nil
         }
 
         /// The share as a percentage; only a share of 1 is shown as 100 percent.
@@ -87,8 +100,13 @@ struct Timeline: Hashable {
         ///
         /// A loss begins when packets could leave before, or at the beginning of the lane. A change of the reason
         /// continues the same loss.
-        var losses: [Interval] {
-            intervals.split { $0.state != .unreachable }.compactMap { run in
+        var losses: [Interval] { runs(of: .unreachable) }
+
+        /// The intervals in which packets can leave and nothing answers, each with its first reason.
+        var silences: [Interval] { runs(of: .silent) }
+
+        private func runs(of state: State) -> [Interval] {
+            intervals.split { $0.state != state }.compactMap { run in
                 guard var loss = run.first, let last = run.last else { return nil }
                 loss.end = last.end
                 return loss
@@ -111,6 +129,10 @@ struct Timeline: Hashable {
     private var endMark: Recording.Time?
     /// The boot of the host whose network is known.
     private var boot: Recording.Boot?
+    /// Whether anything answers on the default path; `nil` if that is not recorded.
+    private var evidence: NetworkEvidence?
+    /// Whether the recording has evidence.
+    private(set) var hasEvidence = false
 
     /// Begins without intervals.
     init(targets: [String]) {
@@ -174,6 +196,7 @@ extension Timeline {
                 time: mark.time, text: mark.description, symbol: .recording, mark: mark.kind)
             marks.append(cause)
             guard mark.kind.isGap else { return }
+            evidence = nil
             let gap = Interval(
                 start: mark.time, end: mark.time, state: .unrecorded, reason: mark.description, cause: cause)
             for index in lanes.indices {
@@ -182,8 +205,12 @@ extension Timeline {
             }
         case .resumed(let time):
             self.boot = boot
-            for index in lanes.indices { lanes[index].resume(at: time, of: boot) }
-        case .evidence, .event: break
+            for index in lanes.indices { lanes[index].resume(at: time, of: boot, evidence) }
+        case .evidence(let evidence, let time):
+            self.evidence = evidence
+            if evidence != nil { hasEvidence = true }
+            for index in lanes.indices { lanes[index].judge(by: evidence, at: time) }
+        case .event: break
         }
     }
 
@@ -196,6 +223,7 @@ extension Timeline {
             let before = change.before ?? lanes[change.index].newest?.answer
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
+        interval.judge(by: evidence)
         lanes[change.index].newest = interval
         lanes[change.index].add(interval)
     }
@@ -226,11 +254,24 @@ extension Timeline {
 
 extension Timeline.Lane {
     /// Continues the answer from before a gap, until a change replaces it.
-    fileprivate mutating func resume(at time: Recording.Time, of boot: Recording.Boot?) {
+    fileprivate mutating func resume(
+        at time: Recording.Time, of boot: Recording.Boot?, _ evidence: NetworkEvidence?
+    ) {
         guard intervals.last?.state == .unrecorded, var known = newest else { return }
         (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
         known.boot = boot
+        known.judge(by: evidence)
         add(known)
+    }
+
+    /// Begins another interval with the same answer if it has become silent, or answers again.
+    fileprivate mutating func judge(by evidence: NetworkEvidence?, at time: Recording.Time) {
+        guard let last = intervals.last, last.state != .unrecorded else { return }
+        var next = last
+        next.judge(by: evidence)
+        guard next.silence?.evidence.verdict != last.silence?.evidence.verdict else { return }
+        (next.start, next.end, next.cause, next.effect) = (time, time, nil, nil)
+        add(next)
     }
 
     fileprivate mutating func takeFirst(_ count: Int) -> [Timeline.Interval] {
@@ -245,6 +286,10 @@ extension Timeline.Lane {
 
     /// Ends the interval before, and removes it if it has no length.
     fileprivate mutating func add(_ interval: Timeline.Interval) {
+        // The change of an answer can be found after a later change of the evidence.
+        while intervals.count > 1, let last = intervals.last, last.start > interval.start {
+            intervals.removeLast()
+        }
         end(at: interval.start)
         if let boot = interval.boot, let last = intervals.indices.last { intervals[last].nextBoot = boot }
         intervals.append(interval)
@@ -254,6 +299,35 @@ extension Timeline.Lane {
         guard var last = intervals.popLast() else { return }
         last.end = max(time, last.start)
         if last.end > last.start { intervals.append(last) }
+    }
+}
+
+extension Timeline.Interval {
+    /// Sets whether packets can leave and nothing answers.
+    ///
+    /// The evidence is about one interface and gateway, and so is an answer whose packets can take them.
+    fileprivate mutating func judge(by evidence: NetworkEvidence?) {
+        guard let answer, let report, report.isReachable else { return }
+        silence = nil
+        if let evidence, evidence.isSilent, report.takes(evidence.interfaceIndex, evidence.gatewayAddress) {
+            let interface = report.findings.lazy.compactMap(\.interface).first {
+                $0.index == evidence.interfaceIndex
+            }
+            silence = Timeline.Silence(evidence: evidence, interface: interface)
+        }
+        state = silence == nil ? .reachable : .silent
+        reason = silence?.evidence.description ?? answer.reason
+    }
+}
+
+extension ReachabilityReport {
+    /// Whether a route of the report has a nexthop with this interface and gateway.
+    fileprivate func takes(_ index: UInt32?, _ gateway: IPAddress?) -> Bool {
+        findings.contains { finding in
+            finding.route?.nexthops.contains {
+                $0.interfaceIndex == index && $0.gateway?.withoutZone == gateway
+            } ?? false
+        }
     }
 }
 

@@ -42,7 +42,7 @@ struct TimelineCommand: TargetListCommand {
     @Option(word: "Of the output.", "format")
     var format: Format?
 
-    @Flag(help: "With --json, only the spans that are not reachable.")
+    @Flag(help: "With --json, only the spans not reachable, or silent.")
     var losses = false
 
     @Option(file: "With --json or prometheus: go on after the last run.")
@@ -255,8 +255,13 @@ extension Timeline.Interval {
             json.member("to", end.description)
             json.member("durationSeconds", duration)
             json.member("isRecorded", state != .unrecorded)
+            json.member("kind", "\(state)")
             json.members(report?.flags ?? [], reachable: isReachable)
-            json.pathMembers(answer, reason: reason)
+            json.pathMembers(
+                silence.map(\.interface) ?? report?.interface, hasType: false,
+                silence.map(\.evidence.gatewayAddress) ?? report?.gateway, report?.reason, reason,
+                answer?.failure)
+            json.evidence(silence?.evidence)
             json.member("cause", object: cause) { $1.members($0) }
         }
     }

@@ -13,6 +13,7 @@ struct TimelineHistory {
         let milliseconds: Int64
         /// Whether packets can leave; `nil` if that is not known.
         let isReachable: Bool?
+        let isSilent: Bool
         let sums: TimelineTotal.Sums
     }
 
@@ -24,6 +25,7 @@ struct TimelineHistory {
 
     private let lanes: [Timeline.Lane]
     private let host: String?
+    private let hasEvidence: Bool
 
     /// - Parameters:
     ///   - timeline: The timeline; a target that is given twice is written once.
@@ -32,12 +34,18 @@ struct TimelineHistory {
         var targets: Set<String> = []
         lanes = timeline.lanes.filter { targets.insert($0.target).inserted }
         self.host = host
+        hasEvidence = timeline.hasEvidence
     }
 
     /// Writes the series, metric by metric and target by target.
     func write(_ deliver: (inout ByteBuffer) throws -> Void) throws {
         try write("netflags_reachable", .gauge, "Whether packets can leave towards the target.", deliver) {
             $0.isReachable.map { $0 ? "1" : "0" }
+        }
+        if hasEvidence {
+            try write("netflags_silent", .gauge, "Whether packets can leave and nothing answers.", deliver) {
+                $0.isReachable == nil ? nil : $0.isSilent ? "1" : "0"
+            }
         }
         try write(
             "netflags_unreachable_seconds_total", .counter,
@@ -82,7 +90,10 @@ struct TimelineHistory {
                 var (part, found) = (interval, sums)
                 part.end = max(part.start, Recording.Time(microsecondsSince1970: milliseconds * 1_000))
                 found.add(part)
-                try body(Sample(milliseconds: milliseconds, isReachable: interval.isReachable, sums: found))
+                try body(
+                    Sample(
+                        milliseconds: milliseconds, isReachable: interval.isReachable,
+                        isSilent: interval.state == .silent, sums: found))
             }
             let start = interval.start.microsecondsSince1970 / 1_000
             let end = interval.end.microsecondsSince1970 / 1_000

@@ -119,6 +119,8 @@ struct TimelinePicture {
             let missing = lane.intervals.filter { $0.state == .unrecorded }
                 .reduce(Duration.zero) { $0 + $1.duration }
             if missing > .zero { words += "; \(missing.words) not recorded" }
+            let silences = lane.silences.reduce(Duration.zero) { $0 + $1.duration }
+            if silences > .zero { words += "; \(silences.words) routed and silent" }
             sentences.append(words + ".")
         }
         return sentences.joined(separator: " ")
@@ -314,6 +316,7 @@ extension TimelinePicture {
         .cause polygon{fill:#ddf4ff;stroke:#0969da}
         .mark polygon{fill:#fff8c5;stroke:#9a6700}
         .reachable{fill:#2da44e}
+        .silent{fill:url(#netflags-lines);stroke:#8250df}
         .needsConnection{fill:url(#netflags-dots);stroke:#9a6700}
         .unreachable{fill:url(#netflags-stripes);stroke:#cf222e}
         .undetermined{fill:url(#netflags-checks);stroke:#8250df}
@@ -321,6 +324,7 @@ extension TimelinePicture {
         .ink-dots{fill:#9a6700}
         .ink-stripes{stroke:#cf222e;stroke-width:3}
         .ink-checks{fill:#8250df}
+        .ink-lines{stroke:#8250df}
         @media (prefers-color-scheme:dark){
         text{fill:#f0f6fc}
         .faint{fill:#9198a1}
@@ -333,10 +337,11 @@ extension TimelinePicture {
         .reachable{fill:#3fb950}
         .needsConnection{stroke:#d29922}
         .unreachable{stroke:#ff7b72}
-        .undetermined{stroke:#bc8cff}
+        .silent,.undetermined{stroke:#bc8cff}
         .ink-dots{fill:#d29922}
         .ink-stripes{stroke:#ff7b72}
         .ink-checks{fill:#bc8cff}
+        .ink-lines{stroke:#bc8cff}
         }
         </style>
 
@@ -348,6 +353,8 @@ extension TimelinePicture {
         patternTransform="rotate(45)"><path class="ink-stripes" d="M0 0V6"/></pattern>
         <pattern id="netflags-dots" width="6" height="6" patternUnits="userSpaceOnUse">\
         <circle class="ink-dots" cx="3" cy="3" r="1.6"/></pattern>
+        <pattern id="netflags-lines" width="4" height="4" patternUnits="userSpaceOnUse">\
+        <path class="ink-lines" d="M0 1H4"/></pattern>
         <pattern id="netflags-checks" width="8" height="8" patternUnits="userSpaceOnUse">\
         <path class="ink-checks" d="M0 0H4V4H0ZM4 4H8V8H4Z"/></pattern>
         </defs>

@@ -20,7 +20,7 @@ struct TimelineRows {
     }
 
     private let host: String?
-    /// Whether only intervals in which packets cannot leave are written.
+    /// Whether only intervals in which packets cannot leave or nothing answers are written.
     private let areLosses: Bool
     /// The cursor file; `nil` for none.
     private let cursorFile: String?
@@ -38,7 +38,7 @@ struct TimelineRows {
     ///
     /// - Parameters:
     ///   - host: The value of the key `host` in the rows.
-    ///   - areLosses: Whether only intervals in which packets cannot leave are written.
+    ///   - areLosses: Whether only intervals in which packets cannot leave or nothing answers are written.
     ///   - cursorFile: The cursor file; `nil` for none.
     ///   - recording: The recording of the timeline; `nil` if no interval is added before all intervals have ended.
     /// - Throws: A ``FileFailure`` of the cursor file, or an error of the recording.
@@ -108,7 +108,7 @@ struct TimelineRows {
     private mutating func write(
         _ intervals: [Timeline.Interval], _ index: Int, of lane: Timeline.Lane
     ) throws(FileFailure) {
-        for interval in intervals where !areLosses || interval.isReachable == false {
+        for interval in intervals where !areLosses || interval.isLoss {
             if let answer = interval.answer {
                 let status = ExitStatus(isReachable: answer.isReachable)
                 lanes[index].status = lanes[index].status?.worse(status) ?? status

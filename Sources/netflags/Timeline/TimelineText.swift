@@ -95,7 +95,7 @@ struct TimelineText {
     private var losses: [(time: Recording.Time, targets: [String], words: String)] {
         var losses: [(time: Recording.Time, targets: [String], words: String)] = []
         for lane in timeline.lanes {
-            for interval in lane.losses {
+            for interval in lane.losses + lane.silences {
                 let time = interval.cause?.time ?? interval.start
                 let isOpen = interval.end == timeline.end
                 let parts = [
@@ -120,6 +120,7 @@ extension Timeline.State {
     var style: (words: String, character: Character, colour: Colour?, height: Double) {
         switch self {
         case .reachable: ("reachable", "█", .green, 1)
+        case .silent: ("routed and silent", "░", .magenta, 0.85)
         case .needsConnection: ("needs a connection", "▒", .magenta, 0.7)
         case .unreachable: ("not reachable", "·", .red, 0.3)
         case .undetermined: ("undecided", "?", .magenta, 0.5)

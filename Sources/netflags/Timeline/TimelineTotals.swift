@@ -10,15 +10,15 @@ typealias TimelineTotals = CursorFile<TimelineTotal>
 /// A span counts for good once it has ended, as it is a row of a ledger then: so no counter goes back where the oldest
 /// file of a recording is deleted. The one that goes on is counted anew by each reading, as the time after the last
 /// entry is not recorded where the recorder is killed or stalls. In a file these are the words of a
-/// ``TimelinePosition``, then the ``Sums`` of the spans that have ended, and the four counters as they were printed.
+/// ``TimelinePosition``, then the ``Sums`` of the spans that have ended, and the five counters as they were printed.
 struct TimelineTotal: CursorLine {
     /// The sums over spans.
     ///
     /// In a file these are the microseconds in which packets could not leave, those that are not recorded, those in
-    /// which the answer is known, the number of losses, whether one goes on (0 or 1), and the begin of the last one and
-    /// the end of the last one that has ended, in microseconds since 1970 or `-`.
+    /// which the answer is known, those in which nothing answered, the number of losses, whether one goes on (0 or 1),
+    /// and the begin of the last one and the end of the last one that has ended, in microseconds since 1970 or `-`.
     struct Sums: Hashable {
-        static let wordCount = 7
+        static let wordCount = 8
 
         /// The time in which packets could not leave, in microseconds.
         fileprivate(set) var unreachable: Int64 = 0
@@ -26,6 +26,8 @@ struct TimelineTotal: CursorLine {
         fileprivate(set) var unrecorded: Int64 = 0
         /// The time in which it is known whether packets could leave, in microseconds.
         fileprivate(set) var recorded: Int64 = 0
+        /// The time in which packets could leave and nothing answered, in microseconds.
+        fileprivate(set) var silent: Int64 = 0
         /// How often packets could not leave any more; a loss that is not recorded for a time counts again.
         fileprivate(set) var losses: Int64 = 0
         private var isLost = false
@@ -37,11 +39,11 @@ struct TimelineTotal: CursorLine {
         fileprivate init?(_ numbers: some Sequence<Int64?>) {
             let numbers = Array(numbers)
             guard let unreachable = numbers[0], let unrecorded = numbers[1], let recorded = numbers[2],
-                let losses = numbers[3]
+                let silent = numbers[3], let losses = numbers[4]
             else { return nil }
             (self.unreachable, self.unrecorded) = (unreachable, unrecorded)
-            (self.recorded, self.losses) = (recorded, losses)
-            (isLost, lossStart, lossEnd) = (numbers[4] == 1, numbers[5], numbers[6])
+            (self.recorded, self.silent, self.losses) = (recorded, silent, losses)
+            (isLost, lossStart, lossEnd) = (numbers[5] == 1, numbers[6], numbers[7])
         }
 
         fileprivate var words: [String] {
@@ -50,12 +52,13 @@ struct TimelineTotal: CursorLine {
         }
 
         /// What never decreases.
-        var counters: [Int64] { [unreachable, unrecorded, recorded, losses] }
+        var counters: [Int64] { [unreachable, unrecorded, recorded, silent, losses] }
 
         mutating func add(_ interval: Timeline.Interval) {
             let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
             if interval.state == .unrecorded { unrecorded += end - start }
             if interval.isReachable != nil { recorded += end - start }
+            if interval.state == .silent { silent += end - start }
             let isLoss = interval.isReachable == false
             if isLoss { unreachable += end - start }
             if isLoss, !isLost { (losses, lossStart) = (losses + 1, start) }
@@ -68,12 +71,13 @@ struct TimelineTotal: CursorLine {
             unreachable = max(unreachable, counters[0])
             unrecorded = max(unrecorded, counters[1])
             recorded = max(recorded, counters[2])
-            losses = max(losses, counters[3])
+            silent = max(silent, counters[3])
+            losses = max(losses, counters[4])
         }
     }
 
-    static var head: String { "netflags-timeline-totals 3" }
-    static var wordCount: Int { TimelinePosition.wordCount + Sums.wordCount + 4 }
+    static var head: String { "netflags-timeline-totals 4" }
+    static var wordCount: Int { TimelinePosition.wordCount + Sums.wordCount + 5 }
 
     /// The end of the last span that has been counted permanently; `nil` before the first span.
     private var position: TimelinePosition?
@@ -90,7 +94,7 @@ struct TimelineTotal: CursorLine {
         let numbers = words.dropFirst(TimelinePosition.wordCount).map { Int64($0) }
         let printed = numbers.dropFirst(Sums.wordCount).compactMap(\.self)
         guard let position = TimelinePosition(words: Array(words.prefix(TimelinePosition.wordCount))),
-            let ended = Sums(numbers.prefix(Sums.wordCount)), printed.count == 4,
+            let ended = Sums(numbers.prefix(Sums.wordCount)), printed.count == 5,
             numbers.allSatisfy({ ($0 ?? 0).magnitude < 1 << 60 })
         else { return nil }
         (self.position, self.ended, sums) = (position, ended, ended)
@@ -138,6 +142,10 @@ extension TimelineTotals {
                 "netflags_recorded_seconds_total",
                 "The recorded time in which it is known whether packets could leave.", labels,
                 MetricsText.seconds(total.recorded), .counter)
+            metrics.add(
+                "netflags_silent_seconds_total",
+                "The recorded time in which packets could leave and nothing answered.", labels,
+                timeline.hasEvidence || total.silent > 0 ? MetricsText.seconds(total.silent) : nil, .counter)
             metrics.add(
                 "netflags_losses_total", "How often packets could not leave any more.", labels,
                 "\(total.losses)", .counter)

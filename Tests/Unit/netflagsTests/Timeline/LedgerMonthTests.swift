@@ -82,7 +82,7 @@ extension Timeline.Interval {
         case .reachable: .reachable
         case .unreachable: .unreachable
         case .unrecorded: .unrecorded
-        case .needsConnection, .undetermined: nil
+        case .silent, .needsConnection, .undetermined: nil
         }
     }
 }
