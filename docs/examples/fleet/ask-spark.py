@@ -38,10 +38,10 @@ def view(make, schema, query):
     spark.sql(query).cache().createOrReplaceTempView(make.__name__)
 
 view(ledger, """host string, target string, `from` timestamp, `to` timestamp, durationSeconds double,
-    isRecorded boolean, reachable boolean, code string,
+    isRecorded boolean, reachable boolean, kind string, gateway string, code string,
     cause struct<code: string, requester: struct<processes: array<struct<unit: string>>>>""", """
     SELECT host, target, unix_millis(`from`) / 1000 AS begins, unix_millis(`to`) / 1000 AS ends,
-           durationSeconds AS seconds, isRecorded AS recorded, reachable, code, cause.code AS cause,
+           durationSeconds AS seconds, isRecorded AS recorded, reachable, kind, gateway, code, cause.code AS cause,
            get(cause.requester.processes, 0).unit AS unit
     FROM rows""")
 for make in spof_before, spof:

@@ -7,8 +7,8 @@ def flat(row):
     times = [datetime.datetime.fromisoformat(row[key].replace("Z", "+00:00")).timestamp() for key in ("from", "to")]
     cause = row["cause"] or {}
     processes = (cause.get("requester") or {}).get("processes")
-    return (row["host"], row["target"], *times, row["durationSeconds"], row["isRecorded"], row["reachable"], row["code"],
-            cause.get("code"), processes[0]["unit"] if processes else None)
+    return (row["host"], row["target"], *times, row["durationSeconds"], row["isRecorded"], row["reachable"], row["kind"],
+            row["gateway"], row["code"], cause.get("code"), processes[0]["unit"] if processes else None)
 
 def host_of(row):
     return os.path.basename(row["recording"]).removesuffix(".rtnl")
@@ -27,7 +27,8 @@ def database(ledger, spof_before, spof, what_if):
     def table(name, columns, rows):
         engine.execute(f"CREATE TABLE {name} ({columns})")
         engine.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns.split()))})", rows)
-    table("ledger", "host, target, begins, ends, seconds, recorded, reachable, code, cause, unit", map(flat, ledger))
+    table("ledger", "host, target, begins, ends, seconds, recorded, reachable, kind, gateway, code, cause, unit",
+          map(flat, ledger))
     table("spof_before", "host, kind, description, outcome", map(loss, spof_before))
     table("spof", "host, kind, description, outcome", map(loss, spof))
     table("what_if", "host, error, was, becomes, code", map(difference, what_if))
