@@ -17,14 +17,6 @@ struct BoundInterface {
     let index: UInt32
     /// The name as the caller gave it, which can be an alternative name.
     let name: String
-    /// Whether packets to loopback addresses can leave through this interface: the loopback interface, or one with
-    /// `route_localnet`.
-    let takesLoopback: Bool
-
-    fileprivate init(_ index: UInt32, _ name: String, _ link: Link?) {
-        (self.index, self.name) = (index, name)
-        takesLoopback = link?.flags.contains(.loopback) == true || link?.settings.routesLoopback == true
-    }
 }
 
 extension Known {
@@ -32,17 +24,15 @@ extension Known {
     ///
     /// - Returns: The interface; `nil` if it does not exist.
     mutating func interface(
-        _ reference: InterfaceReference,
-        of destination: IPAddress
+        _ reference: InterfaceReference
     ) throws(Interruption) -> BoundInterface? {
         if let name = reference.name, let index = try hostByName.indices.get(name) {
-            // The link is needed only for loopback addresses.
-            return BoundInterface(index, name, destination.isLoopback ? try link(index) : nil)
+            return BoundInterface(index: index, name: name)
         }
         // An interface that does not exist can still appear.
         reading.host.insert(.names)
         guard let index = reference.index, let link = try link(index) else { return nil }
-        return BoundInterface(index, link.name, link)
+        return BoundInterface(index: index, name: link.name)
     }
 
     /// Finds an interface that a caller names, and without which there is no answer.
@@ -50,12 +40,20 @@ extension Known {
         _ reference: InterfaceReference,
         neededTo operation: String
     ) throws(Interruption) -> BoundInterface {
-        guard let found = try interface(reference, of: .anyV4) else {
+        guard let found = try interface(reference) else {
             throw .failed(
                 ReachabilityError(
                     operation: operation, number: ENODEV, message: reference.absence.description))
         }
         return found
+    }
+
+    /// Whether packets to loopback addresses can leave through an interface: the loopback interface, or one with
+    /// `route_localnet`, its own or that of all interfaces.
+    mutating func takesLoopback(_ interface: BoundInterface) throws(Interruption) -> Bool {
+        guard let link = try link(interface.index) else { return false }
+        if link.flags.contains(.loopback) || link.settings.routesLoopback == true { return true }
+        return try unnotified.inputSettings.get(link.index)?.routesLoopback == true
     }
 
     mutating func link(_ index: UInt32) throws(Interruption) -> Link? {

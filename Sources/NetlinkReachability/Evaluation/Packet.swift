@@ -178,14 +178,14 @@ extension Packet {
         if let end { known.note(address: end.address) }
         var boundInterface = boundInterface
         if let interface {
-            guard let found = try known.interface(interface, of: candidate.destination) else {
+            guard let found = try known.interface(interface) else {
                 return .unreachable(interface.absence, query)
             }
             query.outputInterface = found.index
             boundInterface = found.name
             // Packets to a loopback address do not arrive if the socket is bound to another interface, unless that
             // interface has such addresses behind it (`route_localnet`).
-            if candidate.destination.isLoopback, !found.takesLoopback {
+            if candidate.destination.isLoopback, try !known.takesLoopback(found) {
                 return .unreachable(ReachabilityReason(.noRouteOutOfInterface, found.name), query)
             }
             end?.interfaceIndex = found.index

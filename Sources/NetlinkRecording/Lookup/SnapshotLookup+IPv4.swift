@@ -97,12 +97,13 @@ extension SnapshotLookup {
     }
 
     /// Whether a packet with this source may leave through an interface: a loopback source may not, unless the
-    /// interface has `route_localnet`.
+    /// interface or all have `route_localnet`.
     private func keeps(_ source: IPAddress?, out index: UInt32) -> Bool {
         guard let source, source.isLoopback, let link = snapshot.links[index] else {
             return true
         }
-        return link.flags.contains(.loopback) || link.vrfTable != nil || link.settings.routesLoopback == true
+        return link.flags.contains(.loopback) || link.vrfTable != nil
+            || InputSettings(own: link.settings, all: snapshot.settings).routesLoopback == true
     }
 
     /// Whether the packet's source may leave through the nexthop that the kernel chooses.

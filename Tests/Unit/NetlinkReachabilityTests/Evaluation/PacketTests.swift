@@ -272,13 +272,19 @@ struct PacketTests {
         #expect(found == targets + targets.reversed() && steps.count == 3)
     }
 
-    @Test(arguments: [(false, "unreachable noRouteOutOfInterface"), (true, "from - through 2")])
+    /// The setting for all interfaces was not read.
+    @Test(arguments: [
+        (false, false, "unreachable noRouteOutOfInterface"), (true, false, "from - through 2"),
+        (false, true, "from - through 2"),
+    ])
     func `a bound socket reaches loopback addresses behind an interface with route_localnet`(
-        routesLoopback: Bool, end: String
+        routesLoopback: Bool, all: Bool, end: String
     ) {
         var link = Link(index: 2, name: "eth2")
         link.settings.routesLoopback = routesLoopback
-        let answers = ScriptedAnswers(bySource: [nil: .success(Self.answer())], interfaces: [link])
+        var answers = ScriptedAnswers(bySource: [nil: .success(Self.answer())], interfaces: [link])
+        answers.settings = InputSettings(
+            own: link.settings, all: RoutingSettings(routesLoopback: all))
         let packet = Packet(
             .address(IPAddress(127, 1, 2, 3)), from: nil, ReachabilityOptions(), .flags, boundTo: 2)
         #expect(Self.walk(packet, answers).last == end)

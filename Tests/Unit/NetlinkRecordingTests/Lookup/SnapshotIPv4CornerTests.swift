@@ -32,17 +32,20 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host().way("10.0.0.1", from: source) == way)
     }
 
-    /// It was refused with the setting, too.
+    /// It was refused with the setting, too, and later with that of all interfaces.
     @Test func `packets of the loopback network leave where route_localnet is set`() {
-        func way(_ isSet: Bool) -> String {
+        func way(_ isSet: Bool, all: Bool = false) -> String {
             var link = Link(index: 2, name: "eth0")
             link.settings = RoutingSettings(ipv4IgnoresLinkdown: false, routesLoopback: isSet)
             let address = InterfaceAddress(
                 interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host)
-            return Self.host(.link(LinkReport(link)), .address(address)).way("10.0.0.1", from: "127.0.0.1")
+            var host = Self.host(.link(LinkReport(link)), .address(address))
+            host.settings.routesLoopback = all
+            return host.way("10.0.0.1", from: "127.0.0.1")
         }
         #expect(way(false) == "errno 22")
         #expect(way(true) == "0.0.0.0/0 192.0.2.1 dev 2")
+        #expect(way(false, all: true) == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
     /// The hash of a packet chooses the nexthop, and so whether the packet leaves.
