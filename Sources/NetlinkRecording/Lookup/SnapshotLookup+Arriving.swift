@@ -96,20 +96,24 @@ extension SnapshotLookup {
         if known ?? 0 > 0 {
             return try wholeRefusal(ofSource: source, to: local, out: index, settings, known ?? 0)
         }
-        // Without a filter, the kernel compares only its own addresses. The exceptions: a rule or a local route was
-        // ever added, or the packet leaves through the interface on which it arrived.
+        // Without a filter, the kernel compares only its own addresses, and with accept_local nothing. The exceptions:
+        // the packet leaves through the interface on which it arrived; without accept_local, a rule or a local route
+        // was ever added.
         let whole = try wholeRefusal(ofSource: source, to: local, out: index, settings, 0)
         var refusal = whole
-        if snapshot.program.hasPlainIPv4, !snapshot.hasCustomLocalRoutes {
+        let isPlain = snapshot.program.hasPlainIPv4 && !snapshot.hasCustomLocalRoutes
+        if isPlain || settings.takesOwnSources == true {
             var simple: RouteRejection?
-            if snapshot.addressBook.contains(source) {
-                guard let isTaken = settings.takesOwnSources else { throw unrecorded("accept_local") }
-                simple = isTaken ? nil : .blackhole
+            if settings.takesOwnSources != true, snapshot.addressBook.contains(source) {
+                guard settings.takesOwnSources == false else { throw unrecorded("accept_local") }
+                simple = .blackhole
             }
             let redirects: Bool? = index == query.inputInterface ? settings.sendsRedirects : false
             if simple != whole, redirects != true {
-                throw redirects == nil
-                    ? unrecorded("send_redirects") : Self.undecided(Unknown.sharedTree.reason)
+                guard redirects != nil else { throw unrecorded("send_redirects") }
+                guard settings.takesOwnSources == true else {
+                    throw Self.undecided(Unknown.sharedTree.reason)
+                }
             }
             refusal = redirects == true ? whole : simple
         }

@@ -164,6 +164,23 @@ struct RecordedArrivalTests {
         #expect(Self.word(host, 3, from: "192.0.2.2", to: "198.51.100.2").hasPrefix("delivered"))
     }
 
+    /// The kernel then looks at no source without a filter; this one was taken for one that no host has.
+    @Test(arguments: [false, true])
+    func `accept_local takes broadcast addresses as senders, too, unless there is a filter`(hasRule: Bool) {
+        var host =
+            hasRule ? Self.host(Self.rule(50, .lookup(table: 254)) { $0.mark = Masked(7) }) : Self.host()
+        host.apply(
+            .route("192.0.2.255/32", dev: 2) {
+                ($0.type, $0.table, $0.scope, $0.origin) = (.broadcast, 255, .link, Route.kernelOrigin)
+            })
+        ArrivalNetworks.set(&host, 3) { $0.arrival.takesOwnSources = true }
+        #expect(Self.word(host, 3, from: "192.0.2.255", to: "198.51.100.2").hasPrefix("delivered"))
+        ArrivalNetworks.set(&host, 3) { $0.arrival.reversePathFilter = 2 }
+        #expect(
+            Self.word(host, 3, from: "192.0.2.255", to: "198.51.100.2")
+                == "dropped: no packet from outside can come from 192.0.2.255")
+    }
+
     // MARK: What a recording lacks
 
     @Test(arguments: [
