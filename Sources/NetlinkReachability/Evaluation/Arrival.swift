@@ -150,8 +150,16 @@ extension Known {
             return packet.dropped(.interfaceGone)
         }
         if packet.destination.family == .v6 {
-            let refusal = try packet.forwardingRefusal(out: first.index, settings(of: packet))
-            if let refusal { return refusal }
+            let settings = try settings(of: packet)
+            let refusals = try facts.map { (facts) throws(Interruption) in
+                try packet.forwardingRefusal(out: facts.index, settings)
+            }
+            guard Set(refusals).count == 1 else {
+                throw packet.undecided(
+                    "the kernel chooses a nexthop by a hash, and forwards packets from \(packet.source) to no other "
+                        + "link")
+            }
+            if let refusal = refusals[0] { return refusal }
         }
         // `fib6_is_reject`. An IPv4 packet re-enters through the loopback interface, where no socket receives it.
         if first.traits.contains(.isLoopback) { return packet.dropped(.unreachable) }
@@ -235,15 +243,18 @@ extension Known {
         if hasAddress == false {
             words = "(\(strictness)): \(packet.link.name) has no IPv4 address"
         } else if isOwn.answer?.type == .local {
-            // The kernel answers queries about the reverse route only from an address of this host.
-            var back = packet.query.back
+            // The kernel answers queries about the reverse route only from an address of this host. The filter takes
+            // any nexthop of it, so that none is chosen.
+            var back = packet.query.back.forEntry
             back.outputInterface = try domain(of: packet)
             guard let result = findAnswer(to: back) else { throw .missing }
-            let index = result.answer?.nexthop?.interfaceIndex
-            if result.answer?.type == .unicast, let index, index != packet.link.index,
-                let link = try link(index)
-            {
-                words = "(\(strictness)): the way back to \(packet.source) is \(link.name)"
+            let exits = Set(result.answer?.nexthops.map(\.interfaceIndex) ?? []).sorted()
+            if result.answer?.type == .unicast, !exits.isEmpty, !exits.contains(packet.link.index) {
+                let names = try values(of: exits) { (index, known) throws(Interruption) in
+                    try known.link(index)?.name
+                }.compactMap(\.self)
+                words =
+                    "(\(strictness)): the way back to \(packet.source) is \(names.joined(separator: " or "))"
             } else if result.answer?.isRejected == true {
                 words = "(\(strictness)): there is no way back to \(packet.source)"
             }

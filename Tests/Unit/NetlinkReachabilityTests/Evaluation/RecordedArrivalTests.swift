@@ -79,6 +79,16 @@ struct RecordedArrivalTests {
                 ]))
         #expect(Self.word(host, 2, to: "198.51.100.2").hasPrefix("delivered"))
         #expect(Self.word(host, 3, to: "198.51.100.2").hasPrefix("delivered"))
+        // A recording named the first one, and the kernel's answer the one that a hash chose.
+        var other = host
+        let third = Link(index: 4, name: "eth2", flags: [.up, .running, .lowerUp], settings: .initial)
+        other.apply(.link(LinkReport(third)))
+        other.apply(
+            .address(InterfaceAddress(interfaceIndex: 4, address: IPAddress(10, 0, 0, 2), prefixLength: 24)))
+        ArrivalNetworks.set(&other, 4) { $0.arrival.reversePathFilter = 1 }
+        #expect(
+            Self.word(other, 4, to: "198.51.100.2")
+                .hasSuffix("(strict): the way back to 203.0.113.9 is eth0 or eth1"))
     }
 
     @Test func `the loose filter drops where there is no way back, or the interface has no address`() {
@@ -217,5 +227,20 @@ struct RecordedArrivalTests {
             let word = Self.word(host, index, from: "2001:db8::9", to: "2001:db8:9::9")
             #expect(word == "forwarded: on the link of eth\(index - 2), no gateway needed")
         }
+    }
+
+    /// It was forwarded, by any of them.
+    @Test func `a packet from a link-local address is not known to be forwarded where a hash decides`() {
+        var host = Self.host()
+        host.settings.ipv6Forwards = true
+        let gateways = [UInt32(2), 3].map { IPAddress(v6High: 0x2001_0db8_0000_0000 | UInt64($0), low: 1) }
+        host.apply(
+            .route(
+                "2001:db8:9::/48",
+                nexthops: zip([UInt32(2), 3], gateways).map { Nexthop(interfaceIndex: $0, gateway: $1) }))
+        func word(from source: String) -> String { Self.word(host, 2, from: source, to: "2001:db8:9::9") }
+        #expect(word(from: "2001:db8::9").hasPrefix("forwarded: through gateway"))
+        #expect(word(from: "fe80::9").hasPrefix("undecided: the kernel chooses a nexthop by a hash"))
+        #expect(Self.word(host, 1, from: "fe80::9", to: "2001:db8:9::9").contains("stay on the link of lo"))
     }
 }
