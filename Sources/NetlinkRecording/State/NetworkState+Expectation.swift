@@ -11,9 +11,10 @@ extension NetworkState {
     /// for outcome in after.outcomes(of: [expectation]) { print(outcome.reason ?? "holds") }
     /// ```
     ///
-    /// A line is `TARGET [reachable | unreachable] [via GATEWAY] [dev NAME] [from SOURCE] [flags LETTERS]` with the
-    /// socket options of `netflags check`, in any order after the target. Options can also precede the target. A line
-    /// without `reachable`, `unreachable` and `flags` expects `reachable`. A word with an initial `#` begins a comment.
+    /// A line is `TARGET [reachable | unreachable] [via GATEWAY] [dev NAME] [from SOURCE] [answers OUTCOME] [flags
+    /// LETTERS]` with the socket options of `netflags check`, in any order after the target. Options can also precede
+    /// the target. OUTCOME is `delivered` or `dropped`. A line without `reachable`, `unreachable` and `flags`, or with
+    /// `answers`, expects `reachable`. A word with an initial `#` begins a comment.
     public struct Expectation: Hashable, Sendable, CustomStringConvertible {
         /// The words of the line, without a comment.
         public let description: String
@@ -31,6 +32,9 @@ extension NetworkState {
         public private(set) var interface: String?
         /// The expected source address; `nil` to compare none.
         public private(set) var sourceAddress: IPAddress?
+        /// Whether this host is expected to receive an answer that arrives on the interface through which packets leave
+        /// (``ReachabilityReport/returns``); `nil` to compare nothing.
+        public private(set) var receivesAnswers: Bool?
         /// The expected flags, as `ReachabilityFlags.letters`; `nil` to compare none.
         public private(set) var letters: String?
 
@@ -96,6 +100,10 @@ extension NetworkState {
             if sourceAddress != nil, report.sourceAddress == nil {
                 return .undetermined("the kernel can select several source addresses: \(report.reason)")
             }
+            if receivesAnswers != nil, report.receivesAnswers == nil {
+                let cause = report.returns?.unknown ?? report.reason.description
+                return .undetermined("whether an answer would be delivered is not known: \(cause)")
+            }
             return .holds
         }
 
@@ -116,6 +124,9 @@ extension NetworkState {
             }
             if !reachable || report.sourceAddress != nil {
                 compare("source address", sourceAddress, report.sourceAddress?.withoutZone)
+            }
+            if let receivesAnswers, let isReceived = report.receivesAnswers, isReceived != receivesAnswers {
+                found.append("an answer would be \(isReceived ? "delivered" : "dropped")")
             }
             if let letters, letters != report.flags.letters {
                 found.append("the flags are \(report.flags.letters)")
@@ -141,7 +152,10 @@ extension NetworkState {
 extension NetworkState.Expectation {
     /// The words that can follow the target, for messages.
     private static let grammar =
-        "reachable, unreachable, via GATEWAY, dev NAME, from SOURCE, flags LETTERS, or a socket option"
+        """
+        reachable, unreachable, via GATEWAY, dev NAME, from SOURCE, answers delivered or dropped, flags LETTERS, or a \
+        socket option
+        """
     /// The socket options, for messages.
     private static let options =
         "-4, -6, --interface, --source, --mark, --uid, --protocol, --port, --source-port or --tos"
@@ -169,7 +183,10 @@ extension NetworkState.Expectation {
         } catch {
             throw Malformation("\(error)")
         }
-        if isReachable == nil, letters == nil { isReachable = true }
+        guard receivesAnswers == nil || isReachable != false else {
+            throw Malformation("an unreachable target has no answers: leave out unreachable or answers")
+        }
+        if isReachable == nil, letters == nil || receivesAnswers != nil { isReachable = true }
     }
 
     /// Takes a socket option, whose value can follow an equals sign.
@@ -201,6 +218,13 @@ extension NetworkState.Expectation {
         case "dev":
             guard interface == nil else { throw Malformation("dev is given twice") }
             interface = try Self.value(of: word, &rest)
+        case "answers":
+            guard receivesAnswers == nil else { throw Malformation("answers is given twice") }
+            let outcome = try Self.value(of: word, &rest)
+            guard ["delivered", "dropped"].contains(outcome) else {
+                throw Malformation("\"\(outcome)\" after answers is neither delivered nor dropped")
+            }
+            receivesAnswers = outcome == "delivered"
         case "flags":
             guard letters == nil else { throw Malformation("flags is given twice") }
             letters = try Self.letters(&rest)
@@ -241,5 +265,12 @@ extension NetworkState.Expectation {
                 "\"\(text)\" after flags are not the letters WR ctiCDld, with - for each that is not set")
         }
         return "\(text.prefix(2)) \(text.dropFirst(2))"
+    }
+}
+
+extension ReachabilityReport {
+    /// Whether this host receives an answer; `nil` if that is not known, or if there is no such answer.
+    fileprivate var receivesAnswers: Bool? {
+        returns.map(\.isDelivered) ?? (flags.contains(.isLocalAddress) ? true : nil)
     }
 }

@@ -14,9 +14,12 @@ struct Assert: NetflagsCommand {
             A line of the file has a target of check, and what its answer should be, in any order:
 
               TARGET [reachable | unreachable] [via GATEWAY] [dev NAME]
-                     [from SOURCE] [flags LETTERS] [socket options of check]
+                     [from SOURCE] [answers delivered | answers dropped]
+                     [flags LETTERS] [socket options of check]
 
-            A line without reachable, unreachable and flags expects reachable. A word that begins with # begins a comment.
+            A line without reachable, unreachable and flags expects reachable. answers delivered expects that this \
+            host also takes an answer on the interface that packets leave through. A word that begins with # begins a \
+            comment.
 
             Exit status: 0 every expectation holds, 1 at least one does not, 2 at least one could not be evaluated, \
             or a file could not be read, 64 wrong usage, also in the file.

@@ -22,6 +22,10 @@ struct AssertTests {
             ("default via 192.0.2.1 via 192.0.2.1", "via is given twice"),
             ("default dev a dev b", "dev is given twice"),
             ("default reachable unreachable", "given twice"),
+            ("default answers", "answers needs a value"),
+            ("default answers yes", "\"yes\" after answers is neither delivered nor dropped"),
+            ("default answers dropped answers dropped", "answers is given twice"),
+            ("default unreachable answers dropped", "an unreachable target has no answers"),
             ("default flags R", "not the letters WR ctiCDld"), ("default --mark x", "\"x\" is not a mark"),
             ("--mark 1", "there is no target"), ("default --nosuch 1", "nosuch"),
             ("default --protocol 99", "the kernel answers for tcp, udp and icmp only"),
@@ -91,6 +95,32 @@ struct AssertTests {
             "default", "--json", "--replay", Night.path, "--at", "2020-01-01T00:00:00Z")
         #expect(before.status == 2)
         #expect(before.lines.first.flatMap { JSONValue($0) }?["holds"] == .null)
+    }
+
+    @Test func `an answer that a changed host would drop is expected, or is not`() throws {
+        let lines = """
+            default -4 answers delivered
+            default -4 answers dropped
+            192.0.2.7 answers delivered
+            224.0.0.1 answers delivered --interface eth0
+            198.51.100.20 answers dropped --interface eth1
+            """
+        let filter = "sysctl net.ipv4.conf.all.rp_filter=1"
+        let second = "route add default via 203.0.113.1 metric 200"
+        func check(_ changes: String...) throws -> [JSONValue] {
+            let result = try NetflagsProcess.run(
+                ["what-if", "--json", "--replay", Night.path, "--at", "02:02", "--assert", "-"] + changes,
+                input: Array(lines.utf8))
+            return result.lines.compactMap { JSONValue($0) }
+        }
+        let found = try check(second, filter)
+        let held: [JSONValue] = [.bool(true), .bool(false), .bool(true), .null, .bool(true)]
+        try #require(found.map { $0["holds"] } == held)
+        let reasons = found.map { $0["reason"]?.string ?? "" }
+        #expect(reasons[1].hasPrefix("an answer would be delivered: "))
+        #expect(reasons[3].hasPrefix("whether an answer would be delivered is not known: "))
+        let unfiltered = try check(second)
+        #expect(unfiltered.last?["reason"]?.string?.hasPrefix("an answer would be delivered: ") == true)
     }
 
     // MARK: Always
