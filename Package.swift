@@ -167,7 +167,7 @@ let package = Package(
             name: "NamespaceProbe",
             dependencies: [
                 "AddressLiterals", "CResolverProbe", "NetlinkReachability", "NetlinkReachabilityTestKit",
-                "RoutingModel", "SystemSupport", "TestNamespaces", "TestSupport",
+                "NetlinkRecording", "RoutingModel", "SystemSupport", "TestNamespaces", "TestSupport",
             ],
             path: "Tests/Live/NamespaceProbe",
             swiftSettings: strict

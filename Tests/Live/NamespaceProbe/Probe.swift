@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import NetlinkReachability
+internal import NetlinkRecording
 
 /// The commands of the process, and its state between them.
 struct Probe {
@@ -27,6 +28,8 @@ struct Probe {
     private var connections = Connections()
     private var bystanders: Bystanders?
     private var packets: RawPackets?
+    /// The network at the last `record`, as a source.
+    private var recorded: NetworkSource?
 
     /// Runs a command.
     ///
@@ -67,7 +70,11 @@ struct Probe {
             bystanders = try Bystanders(from: local)
             return Bystanders.counts.map(String.init)
         case "deliveries": return (bystanders?.deliveryCounts ?? []).map(String.init)
-        case "arriving": return try Queries.arriving(fields)
+        case "record": recorded = try NetworkState.live().source
+        case "arriving": return try Queries.arriving(fields, in: .kernel)
+        case "recorded-arriving":
+            guard let recorded else { throw Failure("record comes first") }
+            return try Queries.arriving(fields, in: recorded)
         case "returns":
             let report = try Queries.handle(fields).blockingReport()
             return [
@@ -76,6 +83,7 @@ struct Probe {
         case "watch-packets": packets = try RawPackets()
         case "send-packet": try packets?.send(fields)
         case "seen": return try packets?.seen(fields) ?? []
+        case "read": return try fields.map(readFile)
         case "serve": try Connections.serve(fields)
         case "connect": return try connections.connect(fields)
         case "rename":
@@ -140,6 +148,14 @@ struct Probe {
     private func tunnel(_ fields: [String]) throws -> TunnelDevice {
         guard let name = fields.first, let tunnel = tunnels[name] else { throw Failure("no such tunnel") }
         return tunnel
+    }
+
+    /// The text of a file; empty if there is none.
+    private func readFile(_ path: String) throws -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        return Program.readAll(descriptor)
     }
 
     /// Writes a text into a file, for the kernel's settings below /proc/sys.

@@ -83,7 +83,8 @@ struct Program {
         return child
     }
 
-    private static func readAll(_ descriptor: Int32) -> String {
+    /// Reads a descriptor to its end.
+    static func readAll(_ descriptor: Int32) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {

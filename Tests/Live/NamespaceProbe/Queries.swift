@@ -127,6 +127,7 @@ struct Queries {
                 options.ipProtocol = UInt8(parts[1]).map(ReachabilityOptions.IPProtocol.init(rawValue:))
             case "port": options.destinationPort = UInt16(parts[1])
             case "source-port": options.sourcePort = UInt16(parts[1])
+            case "tos": options.typeOfService = UInt8(parts[1]) ?? 0
             case "families": options.families = parts[1] == "v4" ? .v4 : .v6
             default: throw Probe.Failure("no option \(parts[0])")
             }

@@ -26,21 +26,25 @@ final class RawPackets {
 
     deinit { for descriptor in [taps] + deliveries { close(descriptor) } }
 
-    /// Sends a UDP packet out of an interface: `INTERFACE HARDWARE-ADDRESS SOURCE DESTINATION SOURCE-PORT PORT TAG`.
+    /// Sends a UDP packet out of an interface:
+    /// `INTERFACE HARDWARE-ADDRESS SOURCE DESTINATION SOURCE-PORT PORT TOS TAG`.
     func send(_ fields: [String]) throws {
-        guard fields.count == 7, let source = IPAddress(fields[2]), let destination = IPAddress(fields[3]),
-            let ports = UInt16(fields[4]).flatMap({ first in UInt16(fields[5]).map { [first, $0] } })
-        else { throw Probe.Failure("send-packet INTERFACE HARDWARE-ADDRESS FROM TO PORT PORT TAG") }
+        guard fields.count == 8, let source = IPAddress(fields[2]), let destination = IPAddress(fields[3]),
+            let ports = UInt16(fields[4]).flatMap({ first in UInt16(fields[5]).map { [first, $0] } }),
+            let typeOfService = UInt8(fields[6]).map(Int.init)
+        else { throw Probe.Failure("send-packet INTERFACE HARDWARE-ADDRESS FROM TO PORT PORT TOS TAG") }
         var packet: [UInt8] = []
         func append(_ number: Int, _ count: Int) {
             for shift in (0..<count).reversed() {
                 packet.append(UInt8(truncatingIfNeeded: number >> (8 * shift)))
             }
         }
-        let tag = Array("<\(fields[6])>".utf8)
+        let tag = Array("<\(fields[7])>".utf8)
         let addresses = Self.bytes(source) + Self.bytes(destination)
         if source.family == .v4 {
-            for (number, count) in [(0x4500, 2), (28 + tag.count, 2), (0, 4), (0x4011, 2), (0, 2)] {
+            for (number, count) in [
+                (0x4500 | typeOfService, 2), (28 + tag.count, 2), (0, 4), (0x4011, 2), (0, 2),
+            ] {
                 append(number, count)
             }
             packet += addresses
@@ -50,7 +54,7 @@ final class RawPackets {
             let folded = ~(sum & 0xFFFF + sum >> 16) & 0xFFFF
             (packet[10], packet[11]) = (UInt8(folded >> 8), UInt8(folded & 0xFF))
         } else {
-            for (number, count) in [(0x6000_0000, 4), (8 + tag.count, 2), (0x1140, 2)] {
+            for (number, count) in [(0x6000_0000 | typeOfService << 20, 4), (8 + tag.count, 2), (0x1140, 2)] {
                 append(number, count)
             }
             packet += addresses
@@ -61,7 +65,7 @@ final class RawPackets {
         }
         try send(packet + tag, source.family == .v4 ? 0x0800 : 0x86DD, fields)
         // What is seen after the packet shows that it was taken: a frame of an experimental protocol.
-        try send(Array("<after \(fields[6])>".utf8), 0x88B5, fields)
+        try send(Array("<after \(fields[7])>".utf8), 0x88B5, fields)
     }
 
     private func send(_ bytes: [UInt8], _ type: UInt16, _ fields: [String]) throws {
@@ -90,7 +94,8 @@ final class RawPackets {
         return Array(bytes.prefix(address.family == .v4 ? 4 : 16))
     }
 
-    /// Where a tag was seen so far: `delivered`, and the names of interfaces.
+    /// Where a tag was seen so far: `delivered`, the names of interfaces, and `icmp TYPE/CODE` for an error that quotes
+    /// it.
     ///
     /// The fields are the tag, and if there is a second one, the place to wait for.
     func seen(_ fields: [String]) throws -> [String] {
@@ -116,10 +121,15 @@ final class RawPackets {
                 }
             }
             guard count > 0 else { break }
-            // PACKET_OUTGOING; an ICMP error quotes the packet that it is about.
+            // PACKET_OUTGOING
+            if address[10] == 4 { continue }
             let version = buffer[0] >> 4
-            let isICMP = version == 4 && buffer[9] == 1 || version == 6 && buffer[6] == 58
-            if address[10] == 4 || isICMP { continue }
+            if version == 4 && buffer[9] == 1 || version == 6 && buffer[6] == 58 {
+                // An ICMP error quotes the packet that it is about.
+                let start = version == 4 ? Int(buffer[0] & 0x0F) * 4 : 40
+                note(buffer[..<count], "icmp \(buffer[start])/\(buffer[start + 1])")
+                continue
+            }
             var name = [CChar](repeating: 0, count: Int(IFNAMSIZ))
             if_indextoname(address.withUnsafeBytes { $0.load(fromByteOffset: 4, as: UInt32.self) }, &name)
             note(buffer[..<count], String(decoding: name.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self))
@@ -148,16 +158,16 @@ extension Queries {
     ///
     /// - Returns: The outcome, the interface that it is forwarded through, the code, and the reason in words; `error`
     ///   and the error where that is not known.
-    static func arriving(_ fields: [String]) throws -> [String] {
+    static func arriving(_ fields: [String], in source: NetworkSource) throws -> [String] {
         let words = fields.filter { !$0.contains("=") }
-        guard words.count == 3, let source = IPAddress(words[1]), let destination = IPAddress(words[2]) else {
+        guard words.count == 3, let sender = IPAddress(words[1]), let destination = IPAddress(words[2]) else {
             throw Probe.Failure("arriving INTERFACE FROM TO [KEY=VALUE...]")
         }
         let query = NetworkQuery.arriving(
-            on: InterfaceReference(name: words[0]), from: source, to: destination,
+            on: InterfaceReference(name: words[0]), from: sender, to: destination,
             options: try options(fields.filter { $0.contains("=") }))
         do throws(ReachabilityError) {
-            let arrival = try NetworkSource.kernel.blockingValue(of: query)
+            let arrival = try source.blockingValue(of: query)
             return [
                 arrival.outcome.rawValue, arrival.interface?.name ?? "", "\(arrival.reason.code)",
                 "\(arrival)",

@@ -20,13 +20,17 @@ package final class TestNamespace: Sendable {
     /// Creates a namespace in which only the loopback interface is up.
     package convenience init(_ privacy: Privacy = .network) throws(NamespaceFailure) {
         let flags = privacy == .networkAndMounts ? "nm" : "n"
-        try self.init(command: ["unshare", (Self.isPrivileged ? "-" : "-Ur") + flags])
+        try self.init(making: ["unshare", (Self.isPrivileged ? "-" : "-Ur") + flags])
     }
 
-    private init(command: [String]) throws(NamespaceFailure) {
+    private init(starting command: [String]) throws(NamespaceFailure) {
         process = try LineProcess(command + [try Self.probePath])
         let greeting = try process.ask(nil)
         guard greeting == "ready" else { throw NamespaceFailure(greeting) }
+    }
+
+    private convenience init(making command: [String]) throws(NamespaceFailure) {
+        try self.init(starting: command)
         // Disables duplicate address detection, so that addresses are usable at once.
         for group in ["all", "default"] {
             try set("net/ipv6/conf/\(group)/accept_dad", "0")
@@ -41,7 +45,15 @@ package final class TestNamespace: Sendable {
         let enter =
             Self.isPrivileged
             ? [] : ["nsenter", "-t", "\(process.identifier)", "-U", "--preserve-credentials"]
-        return try TestNamespace(command: enter + ["unshare", "-n"])
+        return try TestNamespace(making: enter + ["unshare", "-n"])
+    }
+
+    /// Starts a second probe in this namespace, of a user without privilege; `nil` where the test process is such a
+    /// user itself.
+    package func unprivilegedProbe() throws(NamespaceFailure) -> TestNamespace? {
+        guard Self.isPrivileged else { return nil }
+        return try TestNamespace(
+            starting: entering(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]))
     }
 
     /// The command line that runs a program in this namespace.

@@ -11,10 +11,12 @@ struct ArrivingTests {
         _ host: RoutedHost, _ packet: String, _ said: String, _ code: String,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        let outcome = try host.outcome(packet.split(separator: " ").map(String.init))
+        let words = packet.split(separator: " ").map(String.init)
+        let outcome = try host.outcome(ArrivingPacket(words[0], words[1], words[2]))
         #expect(outcome.contradiction == nil, sourceLocation: sourceLocation)
-        #expect(outcome.said == said, "\(outcome.text)", sourceLocation: sourceLocation)
-        #expect(outcome.code == code, "\(outcome.text)", sourceLocation: sourceLocation)
+        let answer = outcome.answer
+        #expect(answer.place == said, "\(answer.text)", sourceLocation: sourceLocation)
+        #expect(answer.code == code, "\(answer.text)", sourceLocation: sourceLocation)
     }
 
     @Test(.needs(.veth)) func `the second of two uplinks takes no answer with a strict filter`() throws {
