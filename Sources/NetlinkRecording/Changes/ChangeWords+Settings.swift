@@ -14,7 +14,7 @@ extension ChangeWords {
         return actions
     }
 
-    /// A setting such as `net.ipv4.conf.eth0.rp_filter=1`.
+    /// Parses a setting such as `net.ipv4.conf.eth0.rp_filter=1`.
     ///
     /// It can have slashes in place of the dots, or a slash for each dot in the name of the interface.
     private func setting(_ text: String) throws(KernelRefusal) -> HostChange.SettingRequest {
@@ -26,15 +26,18 @@ extension ChangeWords {
             names = names.map { String($0.map { $0 == "/" ? "." : $0 }) }
         }
         if names == ["net", "ipv4", "ip_forward"] { names = ["net", "ipv4", "conf", "all", "forwarding"] }
-        guard names.count == 5, names[..<3] == ["net", "ipv4", "conf"], parts.count == 2,
-            let name = HostChange.SettingRequest.Name(rawValue: names[4]),
-            let value = UInt8(parts[1]), value <= (name == .forwarding ? 1 : 2)
+        let family = ["ipv4": IPAddress.Family.v4, "ipv6": .v6][names.dropFirst().first ?? ""]
+        guard names.count == 5, names[0] == "net", names[2] == "conf", let family, parts.count == 2,
+            let name = HostChange.SettingRequest.Name.all(family).first(where: { $0.rawValue == names[4] }),
+            let value = UInt8(parts[1]), value <= (name == .reversePathFilter ? 2 : 1)
         else {
             throw Self.unknown(
                 text,
-                "net.ipv4.ip_forward, net.ipv4.conf.INTERFACE.forwarding or net.ipv4.conf.INTERFACE.rp_filter with =VALUE"
-            )
+                """
+                net.ipv4.ip_forward, forwarding or rp_filter of net.ipv4.conf.INTERFACE, or forwarding, disable_ipv6 or \
+                force_forwarding of net.ipv6.conf.INTERFACE with =VALUE
+                """)
         }
-        return HostChange.SettingRequest(device: names[3], name: name, value: value)
+        return HostChange.SettingRequest(family: family, device: names[3], name: name, value: value)
     }
 }

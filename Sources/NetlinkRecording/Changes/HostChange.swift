@@ -28,13 +28,22 @@ package struct HostChange: Hashable, Sendable {
         case setting(SettingRequest)
     }
 
-    /// A setting of IPv4.
+    /// A setting of a family.
     package struct SettingRequest: Hashable, Sendable {
         package enum Name: String, Sendable {
             case forwarding
             case reversePathFilter = "rp_filter"
+            case disableIPv6 = "disable_ipv6"
+            case forceForwarding = "force_forwarding"
+
+            /// The settings of a family that are known.
+            static func all(_ family: IPAddress.Family) -> [Name] {
+                family == .v4
+                    ? [.forwarding, .reversePathFilter] : [.forwarding, .disableIPv6, .forceForwarding]
+            }
         }
 
+        let family: IPAddress.Family
         /// The name of an interface, `all` or `default`.
         let device: String
         let name: Name

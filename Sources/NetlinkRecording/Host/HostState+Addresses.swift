@@ -17,12 +17,16 @@ extension HostState {
         case .v6:
             let isUp = interfaces[address.interfaceIndex]?.isUp == true
             if isUp { insert(prefixRoute(of: address)) }
-            guard isUsedAtOnce(address) || isUp && interfaces[address.interfaceIndex]?.isReady == true else {
-                return
-            }
+            guard isUsed(address) else { return }
             insert(localRoute(of: address))
             insert(anycastRoute(of: address))
         }
+    }
+
+    /// Whether an IPv6 address has a route of its own.
+    func isUsed(_ address: InterfaceAddress) -> Bool {
+        let interface = interfaces[address.interfaceIndex]
+        return isUsedAtOnce(address) || interface?.isUp == true && interface?.isReady == true
     }
 
     /// Whether an IPv6 address needs no duplicate address detection.
@@ -100,7 +104,9 @@ extension HostState {
 
     /// Configures IPv6 on an interface that has just become able to send packets.
     package mutating func becomeReady(_ index: UInt32) {
-        guard let interface = interfaces[index], interface.isOperational, !interface.isReady else { return }
+        guard let interface = interfaces[index], interface.isOperational, !interface.isReady,
+            snapshot.links[index]?.settings.arrival.ipv6IsOff != true
+        else { return }
         interfaces[index]?.isReady = true
         if snapshot.links[index]?.flags.contains(.loopback) == true {
             let address = IPAddress.loopbackV6

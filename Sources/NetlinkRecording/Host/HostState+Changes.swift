@@ -85,25 +85,6 @@ extension HostState {
         throw KernelRefusal(ENODEV, "\(Link.absence(ofName: name)), only \(known)")
     }
 
-    /// Changes a setting; forwarding of all is that of each interface, too (`inet_forward_change`).
-    private mutating func set(_ request: HostChange.SettingRequest) throws(KernelRefusal) {
-        let forwards = request.name == .forwarding ? request.value != 0 : nil
-        let filter = request.name == .reversePathFilter ? request.value : nil
-        let places: [FamilySettings.Place]
-        switch request.device {
-        case "default": places = [.newInterfaces]
-        case "all":
-            let isChanged = forwards != nil && snapshot.settings.arrival.ipv4Forwards != forwards
-            places = [.all] + (isChanged ? [.newInterfaces] + links.map { .interface($0.index) } : [])
-        default: places = [.interface(try index(of: request.device))]
-        }
-        for place in places {
-            let settings = FamilySettings(
-                family: .v4, place: place, forwards: forwards, reversePathFilter: filter)
-            apply(.settings(settings), .settings)
-        }
-    }
-
     // MARK: Interfaces
 
     private mutating func checkedSetUp(_ index: UInt32) throws(KernelRefusal) {
@@ -247,6 +228,7 @@ extension HostState {
             guard !address.isUnspecified, !address.isLoopback || isLoopback else {
                 throw KernelRefusal(EADDRNOTAVAIL, "\(address) is not an address of \(request.device)")
             }
+            try checkHasIPv6(index)
         }
         let known = snapshot.addresses(ofInterface: index, family: address.family)
         if !known.contains(where: { $0.isRival(of: own) }),

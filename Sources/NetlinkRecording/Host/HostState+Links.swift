@@ -21,20 +21,29 @@ extension HostState {
 
     private mutating func takeDown(_ index: UInt32) {
         interfaces[index]?.isUp = false
+        // This removes the routes of both families.
+        leaveIPv6(index) { $0.showState(index) }
+        forgetNeighbours(on: index)
+        let others = snapshot.links.uppers(of: index).filter { !follows($0) }
+        perform(others.map(Step.followLower) + [.followPorts(index), .followPeer(index)])
+    }
+
+    /// Takes the IPv6 routes and addresses off an interface: `addrconf_ifdown`.
+    ///
+    /// - Parameters:
+    ///   - index: The interface.
+    ///   - loseRoutes: Removes its routes.
+    mutating func leaveIPv6(_ index: UInt32, _ loseRoutes: (inout Self) -> Void) {
         interfaces[index]?.isReady = false
         if let known = snapshot.addresses(ofInterface: index, family: .v6).generatedLinkLocal {
             interfaces[index]?.linkLocal = known
         }
         let routes = snapshot.destinations(through: index, .v6)
-        // This removes the routes of both families.
-        showState(index)
+        loseRoutes(&self)
         for route in routes { notifications.append(.route(route)) }
         for address in snapshot.addresses(ofInterface: index, family: .v6) {
             apply(.removedAddress(address), .address(isLoss: true))
         }
-        forgetNeighbours(on: index)
-        let others = snapshot.links.uppers(of: index).filter { !follows($0) }
-        perform(others.map(Step.followLower) + [.followPorts(index), .followPeer(index)])
     }
 
     package mutating func setCarrier(_ index: UInt32, _ hasCarrier: Bool) {

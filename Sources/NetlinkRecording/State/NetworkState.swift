@@ -68,7 +68,7 @@ public struct NetworkState: Sendable {
     ///
     /// Supported are `link set` and `del`, `addr` and `route` with all their verbs and `flush`, `rule add`, `del` and
     /// `flush`, in the abbreviations of ip(8) and optionally after `ip` and its family options; `carrier NAME on` or
-    /// `off` for a cable; and `sysctl` for IPv4 forwarding and `rp_filter`.
+    /// `off` for a cable; and `sysctl` for `rp_filter`, `disable_ipv6` and forwarding.
     public struct Change: Hashable, Sendable, CustomStringConvertible {
         package let change: HostChange
 

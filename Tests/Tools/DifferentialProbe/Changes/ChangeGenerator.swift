@@ -40,7 +40,7 @@ extension NetworkGenerator {
     mutating func hostChange() -> String {
         let isIPv6 = random.once(in: 2)
         let family = isIPv6 ? "-6 " : ""
-        switch random.below(31) {
+        switch random.below(33) {
         case 0..<9: return family + route(isIPv6: isIPv6)
         case 9..<12: return family + removedRoute(isIPv6: isIPv6)
         case 12, 13, 14: return family + rule(isIPv6: isIPv6)
@@ -56,8 +56,19 @@ extension NetworkGenerator {
         case 27:
             return
                 "link set \(random.pick(Self.changeLinks)) mtu \(random.pick([66, 1_300, 1_600, 9_000, 65_536]))"
+        case 28, 29: return setting()
         default: return random.pick(Self.oddChanges)
         }
+    }
+
+    /// A change in the words of sysctl(8).
+    private mutating func setting() -> String {
+        let link = random.pick(Self.changeLinks + ["all", "lo"])
+        let known = ["forwarding", "disable_ipv6", "disable_ipv6", "force_forwarding"].filter {
+            Namespace.exists("/proc/sys/net/ipv6/conf/default/\($0)")
+        }
+        let names = known.map { "ipv6/conf/\(link)/\($0)" } + ["ipv4/conf/\(link)/forwarding"]
+        return "sysctl net/\(random.pick(names))=\(random.pick([0, 1]))"
     }
 
     /// Numbers, addresses and prefixes that ip(8) reads otherwise than most programs do.

@@ -78,16 +78,16 @@ struct ChangeRun {
             case .unknown(let reason): unknown[reason, default: 0] += 1
             case .difference(let text):
                 differing += 1
-                let all = commands + history.map { Command.ip($0) } + [.ip(change)]
+                let all = commands + history.map(Command.init(change:))
                 let smallest = try Shrinking.smallest((all, text), steps: \.0) { commands in
-                    guard case .ip(change)? = commands.last else { return nil }
-                    try Self.make(commands.dropLast())
-                    guard case .difference(let text) = try Self.judge(change, targets)
+                    // A setting can be that of an interface which is not there any more.
+                    guard (try? Self.make(commands)) != nil,
+                        case .difference(let text) = try Self.judge(change, targets)
                     else { return nil }
                     return (commands, text)
                 }
                 print("difference seed \(seed)")
-                for command in smallest.0 { print("  command", command) }
+                for command in smallest.0 + [Command(change: change)] { print("  command", command) }
                 print(smallest.1)
                 fflush(nil)
                 return
@@ -145,8 +145,13 @@ struct ChangeRun {
         return .difference(difference.text)
     }
 
-    /// Runs ip(8); the text of an error.
+    /// Makes a change with ip(8), or a setting; the text of an error.
     private static func ip(_ words: String) throws -> String? {
+        if case .setting(let path, let value) = Command(change: words) {
+            guard Namespace.exists("/proc/sys/\(path)") else { return "Cannot find device" }
+            try Namespace.write(value, to: "/proc/sys/\(path)")
+            return nil
+        }
         guard let stream = popen("exec 2>&1; PATH=\"$PATH:/usr/sbin:/sbin\" exec ip \(words)", "r") else {
             throw NetworkFailure.system("start ip")
         }

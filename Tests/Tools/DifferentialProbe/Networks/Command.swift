@@ -8,6 +8,15 @@ enum Command: Hashable, CustomStringConvertible {
     case ip6(String)
     case setting(path: String, value: String)
 
+    /// Creates a change in the words of ip(8), or of sysctl(8) with slashes.
+    init(change: String) {
+        let words = change.split(separator: " ")
+        let parts = (words.last ?? "").split(separator: "=").map(String.init)
+        self =
+            words.first == "sysctl" && parts.count == 2
+            ? .setting(path: parts[0], value: parts[1]) : .ip(change)
+    }
+
     /// As it would be typed.
     var description: String {
         switch self {

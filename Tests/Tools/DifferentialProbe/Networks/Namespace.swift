@@ -84,6 +84,9 @@ enum Namespace {
         return true
     }
 
+    /// Whether a file exists.
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// Writes one of the files below /proc.
     static func write(_ text: String, to path: String) throws(NetworkFailure) {
         guard let file = fopen(path, "w") else { throw .system(path) }

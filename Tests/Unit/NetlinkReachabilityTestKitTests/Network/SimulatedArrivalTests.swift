@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AddressLiterals
 import NetlinkReachability
 import NetlinkReachabilityTestKit
 import Testing
@@ -59,11 +60,63 @@ struct SimulatedArrivalTests {
         #expect(try arrival(on: "eth0", to: IPAddress(198, 51, 100, 77)).outcome == .forwarded)
     }
 
+    @Test func `IPv6 forwarding is that of all interfaces, or forced on the one of arrival`() throws {
+        let (sender, target): (IPAddress, IPAddress) = ("2001:db8:1::9", "2001:db8::77")
+        try network.change { host in
+            try host.apply("address add 2001:db8::2/64 dev eth0 nodad")
+            try host.apply("address add 2001:db8:1::2/64 dev eth1 nodad")
+        }
+        func outcome() throws -> ReachabilityReason.Code? {
+            let arrival = try network.source.blockingValue(
+                of: .arriving(on: "eth1", from: sender, to: target))
+            return arrival.outcome == .forwarded ? nil : arrival.reason.code
+        }
+        #expect(try outcome() == .notForwarding)
+        // The interface's own setting decides nothing.
+        try network.change { try $0.apply("sysctl net.ipv6.conf.eth1.forwarding=1") }
+        #expect(try outcome() == .notForwarding)
+        try network.change { try $0.apply("sysctl net.ipv6.conf.eth1.force_forwarding=1") }
+        #expect(try outcome() == nil)
+        try network.change {
+            try $0.apply("sysctl net.ipv6.conf.eth1.force_forwarding=0 net.ipv6.conf.all.forwarding=1")
+        }
+        #expect(try outcome() == nil)
+        try network.change { try $0.apply("sysctl net.ipv6.conf.eth1.disable_ipv6=1") }
+        #expect(try outcome() == .ipv6Off)
+    }
+
+    @Test func `without IPv6 an interface has no address and no route of it, and gets them back with it`()
+        throws
+    {
+        try network.change { host in
+            try host.apply("address add 2001:db8::2/64 dev eth0 nodad")
+            try host.apply("-6 route add default via 2001:db8::1")
+        }
+        func flags() throws -> String {
+            try network.source.blockingValue(of: .flags(of: .address("2001:db8:9::9"))).letters
+        }
+        #expect(try flags() == "-R -------")
+        try network.change { try $0.apply("sysctl net.ipv6.conf.eth0.disable_ipv6=1") }
+        #expect(try flags() == "-- -------")
+        for change in ["address add 2001:db8::3/64 dev eth0", "-6 route add default dev eth0"] {
+            #expect(throws: SimulationError.self) { try network.change { try $0.apply(change) } }
+        }
+        try network.change { host in
+            try host.apply("sysctl net.ipv6.conf.all.disable_ipv6=0")
+            try host.apply("address add 2001:db8::2/64 dev eth0 nodad")
+            try host.apply("-6 route add default via 2001:db8::1")
+        }
+        #expect(try flags() == "-R -------")
+    }
+
     @Test(arguments: [
         ("sysctl =", "net.ipv4.ip_forward"), ("sysctl ''", "net.ipv4.ip_forward"),
         ("sysctl", "a setting is missing"), ("sysctl net.ipv4.tcp_ecn=1", "net.ipv4.ip_forward"),
-        ("sysctl net.ipv4.conf.eth0.rp_filter=3", "rp_filter with =VALUE"),
+        ("sysctl net.ipv4.conf.eth0.rp_filter=3", "rp_filter of net.ipv4.conf.INTERFACE"),
         ("sysctl net.ipv4.ip_forward", "with =VALUE"),
+        ("sysctl net.ipv6.conf.eth0.rp_filter=1", "force_forwarding of net.ipv6.conf.INTERFACE"),
+        ("sysctl net.ipv4.conf.eth0.disable_ipv6=1", "rp_filter of net.ipv4.conf.INTERFACE"),
+        ("sysctl net.ipv6.conf.all.forwarding=2", "with =VALUE"),
         ("sysctl net.ipv4.conf.eth7.rp_filter=1", "there is no interface \"eth7\""),
     ])
     func `a setting that is not known is an error that says what is`(change: String, message: String) {
