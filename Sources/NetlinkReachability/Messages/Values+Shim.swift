@@ -5,6 +5,7 @@
 internal import CNetlinkShim
 internal import Glibc
 internal import RoutingModel
+internal import SystemSupport
 
 extension ReachabilityError {
     init(_ operation: String, _ error: cnl_error) {
@@ -83,7 +84,10 @@ extension cnl_route_request {
             source.write(to: &self.source)
         }
         mark = query.mark
-        if let user = query.user {
+        // The kernel judges an arriving IPv6 packet as the user 0 of the machine. Where no number names that user, it
+        // takes a user that no rule matches without the attribute.
+        let isNamed = query.inputInterface == 0 || UserNamespace.hasMachineRoot
+        if isNamed || query.destination.family == .v4, let user = query.user {
             has_uid = true
             uid = user
         }

@@ -63,7 +63,8 @@ extension SnapshotLookup {
     fileprivate var rulePacket: RulePacket {
         var packet = RulePacket(query)
         if packet.source == .anyV4, let source = groupSource { packet.source = source }
-        packet.user = query.user ?? snapshot.askingUser
+        let isInput = query.inputInterface != 0 && query.destination.family == .v6
+        packet.user = isInput ? snapshot.inputUser : query.user ?? snapshot.askingUser
         packet.inputInterface = snapshot.links[max(query.inputInterface, 1)]
         if outputInterface != 0 { packet.outputInterface = snapshot.links[outputInterface] }
         (packet.vrf, packet.vrfReplacesPort) = (vrf, snapshot.isKernel(before: 5, 18))

@@ -33,6 +33,10 @@ package struct NetworkSnapshot: Sendable {
     package var clock: Int64 = 0
     /// The user of a ``RouteQuery`` that names none; `nil` if it is unknown.
     package var askingUser: UInt32?
+    /// The user as which the kernel judges an IPv6 packet that arrives: 0, the user of the machine.
+    ///
+    /// In a user namespace where no number names that user, it is one that no rule matches (INVALID_UID).
+    package var inputUser: UInt32 = 0
     /// The release of the network's kernel; `nil` if it is unknown, which is treated as a recent release.
     package var kernel: KernelRelease?
     /// The settings for all interfaces.

@@ -151,6 +151,7 @@ extension RecordedRouting {
         var recorder = try Recorder()
         var replay = RecordingReplay()
         replay.take(try recorder.takeSnapshot())
+        if !UserNamespace.hasMachineRoot { replay.snapshot.inputUser = .max }
         return RecordedRouting(replay)
     }
 }

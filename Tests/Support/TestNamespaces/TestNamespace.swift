@@ -147,7 +147,7 @@ package final class TestNamespace: Sendable {
     // MARK: The probe
 
     /// Whether a network namespace can be created without a user namespace; root can also lack this right.
-    private static let isPrivileged: Bool = {
+    package static let isPrivileged: Bool = {
         guard geteuid() == 0 else { return false }
         let answer = try? LineProcess(["unshare", "-n", "echo", "made"]).ask(nil)
         return answer == "made"
