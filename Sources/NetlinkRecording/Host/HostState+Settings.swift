@@ -39,11 +39,11 @@ extension HostState {
 
     private mutating func apply(_ settings: FamilySettings) { apply(.settings(settings), .settings) }
 
-    /// Changes the settings of an interface, of which the kernel sends no message of its own.
+    /// Changes the settings of an interface that the kernel notifies no one of.
     private mutating func change(_ index: UInt32, _ body: (inout RoutingSettings) -> Void) {
         guard var link = snapshot.links[index] else { return }
         body(&link.settings)
-        apply(.link(LinkReport(link)), link.notification)
+        routing.snapshot.setLink(index, link)
     }
 
     /// Throws if there are default routes of IPv6 routers: a host that begins to forward drops them
