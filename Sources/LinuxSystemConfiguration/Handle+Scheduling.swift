@@ -2,7 +2,6 @@
 
 internal import CoreFoundation
 internal import Dispatch
-internal import NetlinkReachability
 internal import SystemSupport
 
 // Each of these functions returns one of the `kSCStatus...` codes.

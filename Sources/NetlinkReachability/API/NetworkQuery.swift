@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
-
 /// A query to a network: the flags or the report of a target, whether anything answers on its path, the default
 /// path, the identity of its network, the status of a connection, the order of addresses, events.
 ///

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import RoutingModel
-internal import SystemSupport
 
 /// A network that answers queries.
 public struct NetworkSource: Sendable {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
-
 /// The query for whether packets to a target leave through an interface.
 final class EgressQuery: Query {
     private let subject: FlagsQuery

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SystemSupport
-
 /// The pauses and periods of the monitor.
 ///
 /// Events come in bursts: a link that comes up causes a dozen events within a few milliseconds, and some effects

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
-internal import NetlinkRecording
 
 // The addresses are reserved for documentation (RFC 5737, RFC 3849).
 extension NetworkCondition {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachability
-
 /// A named network, like a profile of Apple's Network Link Conditioner, with optional steps over time.
 ///
 /// ```swift

@@ -2,7 +2,6 @@
 
 internal import Glibc
 internal import NetlinkRecording
-internal import RoutingModel
 
 extension SimulatedHost {
     /// Makes a change in the words of ip(8) or sysctl(8), such as a policy rule or a multipath route.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachability
 internal import NetlinkRecording
 internal import RoutingModel
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NetlinkReachability
 internal import NetlinkRecording
-internal import RoutingModel
 internal import SystemSupport
 
 extension SimulatedNetwork {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
-internal import RoutingModel
 internal import SystemSupport
 
 /// The resolver of a simulated network, which answers at once or hangs until the answer changes.

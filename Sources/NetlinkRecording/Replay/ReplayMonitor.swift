@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NetlinkReachability
-internal import RoutingModel
 
 /// The monitor over a recording, on a clock that follows the recorded times.
 struct ReplayMonitor<Value: Sendable> {

@@ -2,7 +2,6 @@
 
 internal import NetlinkReachability
 internal import RoutingModel
-internal import SystemSupport
 
 /// The state of all tables at one time.
 package struct RecordedSnapshot: Sendable {

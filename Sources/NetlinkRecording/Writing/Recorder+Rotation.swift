@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkReachability
 package import RoutingModel
 package import SystemSupport
 

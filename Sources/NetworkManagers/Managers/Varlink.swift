@@ -2,7 +2,6 @@
 
 internal import FoundationEssentials
 internal import Glibc
-internal import NetlinkReachability
 internal import SystemSupport
 
 /// Calls over varlink: JSON with a final NUL, over a Unix stream socket.

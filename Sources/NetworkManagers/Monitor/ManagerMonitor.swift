@@ -2,9 +2,7 @@
 
 #if NetworkManagers
 
-    internal import Glibc
     public import NetlinkReachability
-    internal import SystemSupport
 
     /// Observes the managers of this host for facts that the kernel does not have: costs, captive portals,
     /// connections, DNS.

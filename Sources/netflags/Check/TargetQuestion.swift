@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
-import SystemSupport
 
 /// A question about each target in place of its flags, which has an answer of one line: `--arriving`, `--why-not`.
 struct TargetQuestion<Value: CustomStringConvertible & Sendable> {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import NetlinkReachability
-import NetlinkRecording
 
 /// The words that name a command when they come first, in the order of the help; `help` is the parser's.
 enum CommandName: String, CaseIterable {

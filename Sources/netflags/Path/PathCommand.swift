@@ -3,7 +3,6 @@
 import ArgumentParser
 import Glibc
 import NetlinkReachability
-import NetlinkRecording
 import SystemSupport
 
 /// `netflags path`.

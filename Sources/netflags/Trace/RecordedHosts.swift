@@ -3,7 +3,6 @@
 import NetlinkReachability
 import NetlinkRecording
 import RoutingModel
-import SystemSupport
 
 /// A host of a trace: its network at an instant.
 struct RecordedHost {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NetlinkReachability
-import SystemSupport
 
 extension Trace.End.Outcome {
     /// The exit status of `netflags trace`.

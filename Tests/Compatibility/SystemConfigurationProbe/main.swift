@@ -4,7 +4,6 @@
 // network, and prints its callbacks. Only live tests start it.
 
 import LinuxSystemConfiguration
-import NetlinkReachability
 import SystemSupport
 
 /// What callbacks were called with, by name.

@@ -3,7 +3,6 @@
 import Dispatch
 import Fakes
 import LinuxSystemConfiguration
-import NetlinkReachability
 import SystemSupport
 import Testing
 

@@ -3,8 +3,6 @@
 import Dispatch
 import Fakes
 import LinuxSystemConfiguration
-import NetlinkReachability
-import RoutingModel
 import SystemSupport
 import Testing
 

@@ -2,7 +2,6 @@
 
 import Fakes
 import LinuxSystemConfiguration
-import NetlinkReachability
 import RoutingModel
 import Testing
 

@@ -3,7 +3,6 @@
 import Fakes
 import Foundation
 import LinuxSystemConfiguration
-import NetlinkReachability
 import SystemSupport
 import Testing
 

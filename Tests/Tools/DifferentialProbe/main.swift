@@ -20,7 +20,6 @@
 // made, and 128 and the signal after SIGINT or SIGTERM, which print the results so far.
 
 internal import Glibc
-internal import NetlinkRecording
 internal import TestSupport
 
 var words = CommandLine.arguments.dropFirst()

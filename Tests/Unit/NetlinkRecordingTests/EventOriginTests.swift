@@ -3,7 +3,6 @@
 import Glibc
 import NamespaceTraits
 import NetlinkReachability
-import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@
 
 import Glibc
 import NamespaceTraits
-import NetlinkReachabilityTestKit
 import RoutingModel
 import SystemSupport
 import TestSupport

@@ -2,8 +2,6 @@
 
 import AddressLiterals
 import NamespaceTraits
-import NetlinkReachability
-import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing

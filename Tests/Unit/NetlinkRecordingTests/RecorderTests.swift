@@ -2,7 +2,6 @@
 
 import Glibc
 import NamespaceTraits
-import RoutingModel
 import TestSupport
 import Testing
 

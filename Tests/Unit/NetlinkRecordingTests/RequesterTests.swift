@@ -4,7 +4,6 @@ import CNetlinkShim
 import Foundation
 import NamespaceTraits
 import NetlinkReachability
-import NetlinkReachabilityTestKit
 import RoutingModel
 import SystemSupport
 import TestSupport

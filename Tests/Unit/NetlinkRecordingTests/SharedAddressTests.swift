@@ -2,7 +2,6 @@
 
 import NamespaceTraits
 import NetlinkReachability
-import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing

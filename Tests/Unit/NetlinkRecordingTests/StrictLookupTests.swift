@@ -4,7 +4,6 @@ import AddressLiterals
 import NamespaceTraits
 import NetlinkReachability
 import RoutingModel
-import SystemSupport
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@
 
 import AddressLiterals
 import Fakes
-import NetlinkReachabilityTestKit
 import NetlinkRecording
 import RoutingModel
 import Testing

@@ -3,7 +3,6 @@
 import Foundation
 import NetlinkReachability
 import NetlinkRecording
-import RoutingModel
 import SystemSupport
 import Testing
 

@@ -3,7 +3,6 @@
 import Fakes
 import Foundation
 import NetlinkReachability
-import NetlinkRecording
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import NetlinkRecording
 import RoutingModel
 import Testing

@@ -3,7 +3,6 @@
 internal import Glibc
 internal import NetlinkReachability
 internal import NetlinkRecording
-internal import RoutingModel
 internal import TestSupport
 
 /// Predicts random changes of random networks, makes them, and compares.

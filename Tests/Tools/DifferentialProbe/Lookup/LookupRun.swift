@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import NetlinkRecording
 internal import RoutingModel
 internal import TestSupport
 

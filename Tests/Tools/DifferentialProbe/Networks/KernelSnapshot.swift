@@ -2,7 +2,6 @@
 
 internal import Glibc
 internal import NetlinkRecording
-internal import RoutingModel
 
 extension NetworkSnapshot {
     /// The number of dumps after which a changing network is an error.

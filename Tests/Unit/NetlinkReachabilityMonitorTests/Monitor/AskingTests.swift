@@ -4,7 +4,6 @@ import Dispatch
 import Fakes
 import NetlinkReachabilityTestKit
 import RoutingModel
-import SystemSupport
 import Testing
 
 @testable import NetlinkReachability

@@ -3,9 +3,7 @@
 import Dispatch
 import Fakes
 import Glibc
-import RoutingModel
 import Synchronization
-import SystemSupport
 import TestSupport
 import Testing
 

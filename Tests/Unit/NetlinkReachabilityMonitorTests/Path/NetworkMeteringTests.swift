@@ -3,7 +3,6 @@
 import Dispatch
 import Fakes
 import NetlinkReachabilityTestKit
-import RoutingModel
 import SystemSupport
 import Testing
 

@@ -3,7 +3,6 @@
 import NamespaceTraits
 import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRecording
 import TestNamespaces
 import Testing
 

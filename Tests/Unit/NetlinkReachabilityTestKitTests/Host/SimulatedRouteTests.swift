@@ -3,7 +3,6 @@
 import AddressLiterals
 import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRecording
 import Testing
 
 struct SimulatedRouteTests {

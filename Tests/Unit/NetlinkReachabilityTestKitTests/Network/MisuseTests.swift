@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import NetlinkReachabilityTestKit
-import NetlinkRecording
 import Testing
 
 /// Every mistake in a script has a code of its own, and words that name what to do.

@@ -3,7 +3,6 @@
 import AddressLiterals
 import Fakes
 import NetlinkReachability
-import NetlinkReachabilityTestKit
 import NetlinkRecording
 import RoutingModel
 import TestSupport

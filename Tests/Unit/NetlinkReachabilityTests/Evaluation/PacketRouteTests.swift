@@ -4,7 +4,6 @@ import AddressLiterals
 import Fakes
 import Glibc
 import NetlinkReachability
-import NetlinkReachabilityTestKit
 import NetlinkRecording
 import RoutingModel
 import Testing

@@ -3,7 +3,6 @@
 import AddressLiterals
 import CNetlinkShim
 import Glibc
-import NetlinkReachabilityTestKit
 import RoutingModel
 import Testing
 

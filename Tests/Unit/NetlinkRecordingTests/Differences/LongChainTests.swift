@@ -2,7 +2,6 @@
 
 import AddressLiterals
 import Fakes
-import NetlinkReachabilityTestKit
 import RoutingModel
 import TestSupport
 import Testing

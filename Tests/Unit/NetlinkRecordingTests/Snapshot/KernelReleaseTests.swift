@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import RoutingModel
 import Testing
 
 @testable import NetlinkRecording

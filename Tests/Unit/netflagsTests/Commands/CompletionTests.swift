@@ -2,7 +2,6 @@
 
 import Glibc
 import NamespaceTraits
-import RoutingModel
 import TestNamespaces
 import TestSupport
 import Testing
