@@ -400,7 +400,7 @@ extension ReachabilityReason {
     ///     of one.
     init(answerDropped cause: ReachabilityReason, by interface: String, isKnown: Bool = false) {
         let words =
-            cause.kind == .reversePathFilter ? "by its reverse path filter \(cause.other)" : "(\(cause))"
+            cause.code == .reversePathFilter ? "by its reverse path filter \(cause.other)" : "(\(cause))"
         self.init(
             .answerDropped, interface, other: (isKnown ? "after the next change of a route, " : "") + words)
     }

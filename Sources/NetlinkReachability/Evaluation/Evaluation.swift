@@ -95,7 +95,7 @@ package struct Evaluation: Hashable, Sendable {
 
     /// Creates the evaluation of a target that is unreachable without a query.
     package init(unreachable reason: ReachabilityReason, _ candidate: Candidate? = nil) {
-        self.init(Judgement([], reason.kind), nil, Basis(candidate: candidate, givenReason: reason))
+        self.init(Judgement([], reason.code), nil, Basis(candidate: candidate, givenReason: reason))
     }
 
     /// A copy with the evaluations of all candidates.

@@ -7,7 +7,7 @@ extension Packet {
     /// Judges the route of the packet, and the route of its outer packet.
     func judge(_ route: PacketRoute, _ known: inout Known) throws(Interruption) -> Judgement {
         switch route.outcome {
-        case .unreachable(let reason): return Judgement([], reason.kind)
+        case .unreachable(let reason): return Judgement([], reason.code)
         case .answered(.rejected(let rejection)):
             var judgement = ReachabilityRules.judge(.rejected(rejection), of: candidate, route.query) { _ in
                 nil

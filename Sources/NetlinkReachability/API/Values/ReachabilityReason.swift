@@ -11,49 +11,21 @@ internal import RoutingModel
 /// if report.reason.code == .noCarrier { print("plug in the cable: \(report.reason)") }
 /// ```
 public struct ReachabilityReason: Hashable, Sendable, Codable {
-    /// The fact that decided.
-    package enum Kind: String, CaseIterable, Sendable, Codable {
-        // Packets can leave.
-        case localAddress, anycastAddress, onLink, pointToPoint, broadcast, multicast, gateway, encapsulated
-        case someConnections, socketRefused
-        // Packets can leave. Whether answers arrive is unknown.
-        case unknownReturnPath
-        // Packets can leave after a connection is made.
-        case dormant, notDialled, tunnelWaits
-        // The kernel answers that packets cannot leave.
-        case noRoute, noRouteOutOfInterface, noDefaultRoute, unreachable, prohibited, blackhole, refusedByRule
-        case noFamily, noSourceAddress, unusableSource, groupOverTCP, unusableRoute, outerUnreachable
-        // There is a route, but the interface cannot send.
-        case interfaceDown, noCarrier, lowerInterfaceDown, lowerNoCarrier, interfaceGone, tunnelLoops,
-            tunnelsTooDeep
-        case payloadNotCarried, noPeer, noEndpoint
-        // Packets can leave, and the kernel drops the answers.
-        case remoteIsLocalAddress, answerDropped
-        // The kernel drops an arriving packet.
-        case reversePathFilter, notForwarding, ownSource, martianSource, martianDestination, groupNotJoined
-        case ipv6Off, scopedSource
-        // There is no address to ask the kernel about.
-        case needsInterface, noInterface, notOwnAddress, loopbackSource, excludedFamily, noAdmittedInterface
-        case nameNotFound, nameNotResolved, nameTimedOut
-    }
-
-    package let kind: Kind
+    /// The fact that decided, for programs.
+    public let code: Code
     /// The interface that decided, or the subject of the sentence.
     package let name: String
     /// A second detail in the sentence.
     package let other: String
 
-    package init(_ kind: Kind, _ name: String = "", other: String = "") {
-        self.kind = kind
+    package init(_ code: Code, _ name: String = "", other: String = "") {
+        self.code = code
         self.name = name
         self.other = other
     }
 
-    /// The fact that decided, for programs.
-    public var code: Code { Code(kind) }
-
     private enum CodingKeys: String, CodingKey {
-        case kind = "code"
+        case code
         case name = "subject"
         case other = "detail"
     }
@@ -62,7 +34,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
 extension ReachabilityReason: CustomStringConvertible {
     /// One short sentence, without a full stop.
     public var description: String {
-        switch kind {
+        switch code {
         case .localAddress: "this host's own address"
         case .anycastAddress: "an anycast address that this host answers to"
         case .onLink: "on the link of \(name), no gateway needed"
@@ -134,194 +106,171 @@ extension ReachabilityReason {
 extension ReachabilityReason {
     /// The fact that decided about a target, for programs.
     ///
-    /// Later versions can add codes: in a `switch`, keep a default branch.
-    public struct Code: Hashable, Sendable, Codable, CustomStringConvertible {
-        private let kind: Kind
+    /// It is encoded as its name. Later versions can add codes: in a `switch`, keep a default branch.
+    public enum Code: String, Hashable, Sendable, CaseIterable, Codable, CustomStringConvertible {
+        // MARK: Packets can leave
 
-        package init(_ kind: Kind) {
-            self.kind = kind
-        }
+        /// The target is an address of this host.
+        case localAddress
+        /// The target is an anycast address that this host answers to.
+        case anycastAddress
+        /// The target is on the link of an interface.
+        case onLink
+        /// The target is reached over a point-to-point interface, without a gateway.
+        case pointToPoint
+        /// The target is a broadcast address.
+        case broadcast
+        /// The target is a multicast group.
+        case multicast
+        /// The target is reached through a gateway.
+        case gateway
+        /// The route encapsulates the packet (`encap`), and the outer packet can leave.
+        case encapsulated
+        /// The route has several nexthops of which only some can send.
+        ///
+        /// The kernel chooses one by a hash.
+        ///
+        /// Used for the default path, which stands for many addresses. Also used for an address if the hash covers
+        /// more than the addresses (`fib_multipath_hash_policy`), or if the policy is not known, as in a recording.
+        case someConnections
+        /// There is a route, but connect(2) refuses a socket: by an IPsec policy, a BPF program of the cgroup, or a
+        /// security module.
+        ///
+        /// Only in full reports, whose flags remain those of the route.
+        case socketRefused
+        /// The packets leave through one interface, and the interface with the local address is down.
+        ///
+        /// The kernel accepts answers on any interface, so they arrive if the network sends them to the first
+        /// interface. An interface without a carrier counts as down here.
+        case unknownReturnPath
+        /// The interface has a carrier but waits for an external event, such as 802.1X.
+        case dormant
+        /// The interface dials on demand and has not dialled yet.
+        case notDialled
+        /// The interface is a tunnel whose outer packets cannot leave now.
+        ///
+        /// Only if the kernel shows the tunnel's carrier: ``TunnelCarrier/isExact``.
+        case tunnelWaits
+
+        // MARK: Packets cannot leave
+
+        /// The kernel has no route.
+        ///
+        /// This does not include a route or rule that refuses the packet.
+        case noRoute
+        /// The kernel has no route through the interface that the socket is bound to.
+        case noRouteOutOfInterface
+        /// The kernel has no default route.
+        case noDefaultRoute
+        /// A route has the type `unreachable`, or uses the loopback interface.
+        case unreachable
+        /// A route has the type `prohibit`, or a policy rule has it and the rules cannot be listed.
+        case prohibited
+        /// A route has the type `blackhole`, or a policy rule has it and the rules cannot be listed.
+        case blackhole
+        /// A policy rule has the type `unreachable`, `prohibit` or `blackhole`.
+        case refusedByRule
+        /// The kernel does not support the address family.
+        case noFamily
+        /// No IPv6 address of this host, or of the outgoing interface, can be the source address.
+        case noSourceAddress
+        /// There is a route, but answers cannot arrive at the packets' source address: in IPv6, a link-local or
+        /// loopback address behind a gateway; in IPv4, 0.0.0.0.
+        case unusableSource
+        /// The target is a multicast or broadcast address, and TCP does not connect to these.
+        case groupOverTCP
+        /// The route's type sends no packets.
+        case unusableRoute
+        /// The route encapsulates the packet (`encap`), and the outer packet cannot leave.
+        case outerUnreachable
+        /// The route's interface is down.
+        case interfaceDown
+        /// The route's interface has no carrier, such as an unplugged cable.
+        case noCarrier
+        /// An interface below the route's interface is down.
+        case lowerInterfaceDown
+        /// An interface below the route's interface has no carrier.
+        case lowerNoCarrier
+        /// The route's interface was removed while the query was answered.
+        case interfaceGone
+        /// The outer packets of a tunnel have a route into the same tunnel.
+        ///
+        /// Only a reason of ``TunnelCarrier``.
+        case tunnelLoops
+        /// Tunnels are nested deeper than the kernel sends packets ("Dead loop on virtual device").
+        ///
+        /// Only a reason of ``TunnelCarrier``.
+        case tunnelsTooDeep
+        /// The route's interface is a tunnel that drops packets of this protocol, such as IPv6 into `ipip`.
+        case payloadNotCarried
+        /// The route's interface is a WireGuard interface, and no peer has the target among its allowed IPs.
+        ///
+        /// Only a process with CAP_NET_ADMIN can find this out.
+        case noPeer
+        /// The WireGuard peer for the target has no endpoint until it sends a packet.
+        ///
+        /// Only a reason of ``TunnelCarrier``.
+        case noEndpoint
+        /// The remote address of a connection that is bound to an interface is also an address of this host.
+        ///
+        /// The kernel drops the answers (`fib_validate_source`).
+        case remoteIsLocalAddress
+
+        // MARK: Packets that arrive
+
+        /// Packets leave, but this host drops an answer that arrives on the interface through which they leave.
+        ///
+        /// The flags are those of leaving packets. ``ReachabilityReport/returns`` has the reason.
+        case answerDropped
+        /// The reverse path filter (`rp_filter`) drops the packet.
+        ///
+        /// This host's route to the sender uses another interface; with the loose filter, this host has no route to the
+        /// sender.
+        case reversePathFilter
+        /// The packet is for another host, and this host does not forward packets from the interface.
+        case notForwarding
+        /// The sender is an address of this host, and `accept_local` is off.
+        case ownSource
+        /// The source address is invalid for a packet from outside, such as 127.0.0.1 or a multicast address.
+        case martianSource
+        /// The destination address is invalid for a packet from outside, such as 127.0.0.1.
+        case martianDestination
+        /// No socket of this host has joined the group on the interface.
+        case groupNotJoined
+        /// IPv6 is off on the interface (`disable_ipv6`).
+        case ipv6Off
+        /// The sender's IPv6 address is valid only on its link, and the packet would leave through another interface.
+        case scopedSource
+
+        // MARK: No address to look up
+
+        /// The address is valid only on a link, and no interface is given.
+        case needsInterface
+        /// The interface of the socket, or of the address's zone, does not exist.
+        ///
+        /// It can still appear.
+        case noInterface
+        /// The source address does not belong to this host.
+        case notOwnAddress
+        /// The source address is a loopback address, and the target is not on this host.
+        case loopbackSource
+        /// No address of the target belongs to the families in ``ReachabilityOptions/families``.
+        case excludedFamily
+        /// No interface of an allowed type has a path.
+        case noAdmittedInterface
+        /// The name does not exist, or has no address.
+        case nameNotFound
+        /// The name cannot be resolved now, because a name server failed or did not answer.
+        case nameNotResolved
+        /// The name was not resolved within ``ReachabilityOptions/Resolution/timeout``.
+        case nameTimedOut
 
         /// The code's name, such as `noCarrier`, which stays the same in later versions.
-        public var description: String { kind.rawValue }
-
-        /// Decodes a code from its name.
-        ///
-        /// - Throws: `DecodingError` if this version has no code of that name.
-        public init(from decoder: any Decoder) throws {
-            kind = try Kind(from: decoder)
-        }
-
-        /// Encodes the code as its name.
-        public func encode(to encoder: any Encoder) throws {
-            try kind.encode(to: encoder)
-        }
+        public var description: String { rawValue }
     }
-}
 
-// MARK: - Packets can leave
-
-extension ReachabilityReason.Code {
-    /// The target is an address of this host.
-    public static let localAddress = Self(.localAddress)
-    /// The target is an anycast address that this host answers to.
-    public static let anycastAddress = Self(.anycastAddress)
-    /// The target is on the link of an interface.
-    public static let onLink = Self(.onLink)
-    /// The target is reached over a point-to-point interface, without a gateway.
-    public static let pointToPoint = Self(.pointToPoint)
-    /// The target is a broadcast address.
-    public static let broadcast = Self(.broadcast)
-    /// The target is a multicast group.
-    public static let multicast = Self(.multicast)
-    /// The target is reached through a gateway.
-    public static let gateway = Self(.gateway)
-    /// The route encapsulates the packet (`encap`), and the outer packet can leave.
-    public static let encapsulated = Self(.encapsulated)
-    /// The route has several nexthops of which only some can send.
-    ///
-    /// The kernel chooses one by a hash.
-    ///
-    /// Used for the default path, which stands for many addresses. Also used for an address if the hash covers more
-    /// than the addresses (`fib_multipath_hash_policy`), or if the policy is not known, as in a recording.
-    public static let someConnections = Self(.someConnections)
-    /// There is a route, but connect(2) refuses a socket: by an IPsec policy, a BPF program of the cgroup, or a
-    /// security module.
-    ///
-    /// Only in full reports, whose flags remain those of the route.
-    public static let socketRefused = Self(.socketRefused)
-    /// The packets leave through one interface, and the interface with the local address is down.
-    ///
-    /// The kernel accepts answers on any interface, so they arrive if the network sends them to the first interface.
-    /// An interface without a carrier counts as down here.
-    public static let unknownReturnPath = Self(.unknownReturnPath)
-    /// The interface has a carrier but waits for an external event, such as 802.1X.
-    public static let dormant = Self(.dormant)
-    /// The interface dials on demand and has not dialled yet.
-    public static let notDialled = Self(.notDialled)
-    /// The interface is a tunnel whose outer packets cannot leave now.
-    ///
-    /// Only if the kernel shows the tunnel's carrier: ``TunnelCarrier/isExact``.
-    public static let tunnelWaits = Self(.tunnelWaits)
-}
-
-// MARK: - Packets cannot leave
-
-extension ReachabilityReason.Code {
-    /// The kernel has no route.
-    ///
-    /// This does not include a route or rule that refuses the packet.
-    public static let noRoute = Self(.noRoute)
-    /// The kernel has no route through the interface that the socket is bound to.
-    public static let noRouteOutOfInterface = Self(.noRouteOutOfInterface)
-    /// The kernel has no default route.
-    public static let noDefaultRoute = Self(.noDefaultRoute)
-    /// A route has the type `unreachable`, or uses the loopback interface.
-    public static let unreachable = Self(.unreachable)
-    /// A route has the type `prohibit`, or a policy rule has it and the rules cannot be listed.
-    public static let prohibited = Self(.prohibited)
-    /// A route has the type `blackhole`, or a policy rule has it and the rules cannot be listed.
-    public static let blackhole = Self(.blackhole)
-    /// A policy rule has the type `unreachable`, `prohibit` or `blackhole`.
-    public static let refusedByRule = Self(.refusedByRule)
-    /// The kernel does not support the address family.
-    public static let noFamily = Self(.noFamily)
-    /// No IPv6 address of this host, or of the outgoing interface, can be the source address.
-    public static let noSourceAddress = Self(.noSourceAddress)
-    /// There is a route, but answers cannot arrive at the packets' source address: in IPv6, a link-local or loopback
-    /// address behind a gateway; in IPv4, 0.0.0.0.
-    public static let unusableSource = Self(.unusableSource)
-    /// The target is a multicast or broadcast address, and TCP does not connect to these.
-    public static let groupOverTCP = Self(.groupOverTCP)
-    /// The route's type sends no packets.
-    public static let unusableRoute = Self(.unusableRoute)
-    /// The route encapsulates the packet (`encap`), and the outer packet cannot leave.
-    public static let outerUnreachable = Self(.outerUnreachable)
-    /// The route's interface is down.
-    public static let interfaceDown = Self(.interfaceDown)
-    /// The route's interface has no carrier, such as an unplugged cable.
-    public static let noCarrier = Self(.noCarrier)
-    /// An interface below the route's interface is down.
-    public static let lowerInterfaceDown = Self(.lowerInterfaceDown)
-    /// An interface below the route's interface has no carrier.
-    public static let lowerNoCarrier = Self(.lowerNoCarrier)
-    /// The route's interface was removed while the query was answered.
-    public static let interfaceGone = Self(.interfaceGone)
-    /// The outer packets of a tunnel have a route into the same tunnel.
-    ///
-    /// Only a reason of ``TunnelCarrier``.
-    public static let tunnelLoops = Self(.tunnelLoops)
-    /// Tunnels are nested deeper than the kernel sends packets ("Dead loop on virtual device").
-    ///
-    /// Only a reason of ``TunnelCarrier``.
-    public static let tunnelsTooDeep = Self(.tunnelsTooDeep)
-    /// The route's interface is a tunnel that drops packets of this protocol, such as IPv6 into `ipip`.
-    public static let payloadNotCarried = Self(.payloadNotCarried)
-    /// The route's interface is a WireGuard interface, and no peer has the target among its allowed IPs.
-    ///
-    /// Only a process with CAP_NET_ADMIN can find this out.
-    public static let noPeer = Self(.noPeer)
-    /// The WireGuard peer for the target has no endpoint until it sends a packet.
-    ///
-    /// Only a reason of ``TunnelCarrier``.
-    public static let noEndpoint = Self(.noEndpoint)
-    /// The remote address of a connection that is bound to an interface is also an address of this host.
-    ///
-    /// The kernel drops the answers (`fib_validate_source`).
-    public static let remoteIsLocalAddress = Self(.remoteIsLocalAddress)
-}
-
-// MARK: - Packets that arrive
-
-extension ReachabilityReason.Code {
-    /// Packets leave, but this host drops an answer that arrives on the interface through which they leave.
-    ///
-    /// The flags are those of leaving packets. ``ReachabilityReport/returns`` has the reason.
-    public static let answerDropped = Self(.answerDropped)
-    /// The reverse path filter (`rp_filter`) drops the packet.
-    ///
-    /// This host's route to the sender uses another interface; with the loose filter, this host has no route to the
-    /// sender.
-    public static let reversePathFilter = Self(.reversePathFilter)
-    /// The packet is for another host, and this host does not forward packets from the interface.
-    public static let notForwarding = Self(.notForwarding)
-    /// The sender is an address of this host, and `accept_local` is off.
-    public static let ownSource = Self(.ownSource)
-    /// The source address is invalid for a packet from outside, such as 127.0.0.1 or a multicast address.
-    public static let martianSource = Self(.martianSource)
-    /// The destination address is invalid for a packet from outside, such as 127.0.0.1.
-    public static let martianDestination = Self(.martianDestination)
-    /// No socket of this host has joined the group on the interface.
-    public static let groupNotJoined = Self(.groupNotJoined)
-    /// IPv6 is off on the interface (`disable_ipv6`).
-    public static let ipv6Off = Self(.ipv6Off)
-    /// The sender's IPv6 address is valid only on its link, and the packet would leave through another interface.
-    public static let scopedSource = Self(.scopedSource)
-}
-
-// MARK: - No address to look up
-
-extension ReachabilityReason.Code {
-    /// The address is valid only on a link, and no interface is given.
-    public static let needsInterface = Self(.needsInterface)
-    /// The interface of the socket, or of the address's zone, does not exist.
-    ///
-    /// It can still appear.
-    public static let noInterface = Self(.noInterface)
-    /// The source address does not belong to this host.
-    public static let notOwnAddress = Self(.notOwnAddress)
-    /// The source address is a loopback address, and the target is not on this host.
-    public static let loopbackSource = Self(.loopbackSource)
-    /// No address of the target belongs to the families in ``ReachabilityOptions/families``.
-    public static let excludedFamily = Self(.excludedFamily)
-    /// No interface of an allowed type has a path.
-    public static let noAdmittedInterface = Self(.noAdmittedInterface)
-    /// The name does not exist, or has no address.
-    public static let nameNotFound = Self(.nameNotFound)
-    /// The name cannot be resolved now, because a name server failed or did not answer.
-    public static let nameNotResolved = Self(.nameNotResolved)
-    /// The name was not resolved within ``ReachabilityOptions/Resolution/timeout``.
-    public static let nameTimedOut = Self(.nameTimedOut)
+    /// The fact that decided, in the rules.
+    package typealias Kind = Code
 }
 
 extension ReachabilityError {

@@ -97,7 +97,7 @@ struct ReachabilityReasonTests {
     ]
 
     @Test func `every kind of reason is reached`() throws {
-        let reached = Set(try (Self.reached() + Self.others).map(\.kind))
+        let reached = Set(try (Self.reached() + Self.others).map(\.code))
         #expect(Set(Kind.allCases).subtracting(reached).isEmpty)
     }
 
@@ -108,7 +108,7 @@ struct ReachabilityReasonTests {
             #expect(!text.hasSuffix("."), "\(text)")
             #expect(!text.contains("  ") && !text.contains("()") && !text.hasPrefix(" "), "\(text)")
             #expect(text.unicodeScalars.allSatisfy { $0.isASCII && $0.value >= 0x20 }, "\(text)")
-            #expect(!text.contains("\(reason.kind.rawValue):"), "\(text)")
+            #expect(!text.contains("\(reason.code.rawValue):"), "\(text)")
         }
     }
 
@@ -124,8 +124,8 @@ struct ReachabilityReasonTests {
             .interfaceDown, .noCarrier, .lowerInterfaceDown, .lowerNoCarrier,
         ]
         let names = ["eth0", "wg0", "vlan5"]
-        let reasons = try Self.reached().filter { named.contains($0.kind) }
-        #expect(Set(reasons.map(\.kind)) == named)
+        let reasons = try Self.reached().filter { named.contains($0.code) }
+        #expect(Set(reasons.map(\.code)) == named)
         for reason in reasons {
             #expect(names.contains { reason.description.contains($0) }, "\(reason)")
         }

@@ -11,7 +11,7 @@ struct RulesAnswerTests {
     {
         let judgement = judge(.via(1, type: type), .loopback)
         #expect(judgement.flags == own)
-        #expect(judgement.reason.kind == (type == .local ? .localAddress : .anycastAddress))
+        #expect(judgement.reason.code == (type == .local ? .localAddress : .anycastAddress))
     }
 
     @Test(
@@ -53,7 +53,7 @@ struct RulesAnswerTests {
     func `through a gateway the target is only R`(nexthop: Nexthop) {
         let judgement = judge(.nexthops([nexthop]), .eth0)
         #expect(judgement.flags == .reachable)
-        #expect(judgement.reason.kind == .gateway)
+        #expect(judgement.reason.code == .gateway)
     }
 
     @Test(arguments: [RouteType.broadcast, .multicast]) func `the type decides before the gateway`(
@@ -74,7 +74,7 @@ struct RulesAnswerTests {
     func `routes that send nothing are 0`(type: RouteType, kind: ReachabilityReason.Kind) {
         let judgement = judge(.via(2, type: type), .eth0)
         #expect(judgement.flags.isEmpty)
-        #expect(judgement.reason.kind == kind)
+        #expect(judgement.reason.code == kind)
     }
 
     @Test(
@@ -86,7 +86,7 @@ struct RulesAnswerTests {
     func `the kernel's refusals are 0`(rejection: RouteRejection, kind: ReachabilityReason.Kind) {
         let judgement = judge(.rejected(rejection))
         #expect(judgement.flags.isEmpty)
-        #expect(judgement.reason.kind == kind)
+        #expect(judgement.reason.code == kind)
         #expect(judgement.answer == .rejected(rejection))
     }
 
@@ -100,7 +100,7 @@ struct RulesAnswerTests {
     @Test(arguments: [RouteRejection.prohibited, .blackhole]) func `a bound query keeps a clear refusal`(
         rejection: RouteRejection
     ) {
-        #expect(judge(.rejected(rejection), bound: "eth7").reason.kind != .noRouteOutOfInterface)
+        #expect(judge(.rejected(rejection), bound: "eth7").reason.code != .noRouteOutOfInterface)
     }
 
     @Test(
@@ -112,20 +112,20 @@ struct RulesAnswerTests {
         let probe = try #require(Candidate.defaultPath(.v4).first)
         let judgement = judge(.via(2, type: type), about: probe, .eth0)
         #expect(judgement.flags.isEmpty)
-        #expect(judgement.reason.kind == .noDefaultRoute)
+        #expect(judgement.reason.code == .noDefaultRoute)
     }
 
     @Test func `a default path with a unicast answer is evaluated like an address`() throws {
         let probe = try #require(Candidate.defaultPath(.v6).first)
         #expect(judge(.via(2, gateway: gateway), about: probe, .eth0).flags == .reachable)
         #expect(judge(.via(2), about: probe, .eth0).flags == direct)
-        #expect(judge(.rejected(.noRoute), about: probe).reason.kind == .noDefaultRoute)
+        #expect(judge(.rejected(.noRoute), about: probe).reason.code == .noDefaultRoute)
     }
 
     @Test func `a unicast route without a nexthop gives no flags`() {
         let judgement = judge(Route(destination: .allV4), .eth0)
         #expect(judgement.flags.isEmpty)
-        #expect(judgement.reason.kind == .interfaceGone)
+        #expect(judgement.reason.code == .interfaceGone)
     }
 
     // Section 1: Apple's "is there a local Wi-Fi".

@@ -62,7 +62,7 @@ struct RulesInterfaceTests {
     @Test(arguments: [NexthopFlags.dead, .linkDown, [.dead, .linkDown]])
     func `a dead or linkdown nexthop is 0 although its interface works`(nexthop: NexthopFlags) {
         #expect(flags(.eth0, nexthop).isEmpty)
-        #expect(reason(.eth0, nexthop).kind == (nexthop.contains(.linkDown) ? .noCarrier : .interfaceDown))
+        #expect(reason(.eth0, nexthop).code == (nexthop.contains(.linkDown) ? .noCarrier : .interfaceDown))
     }
 
     @Test(arguments: [NexthopFlags.onLink, .unresolved, NexthopFlags(rawValue: 8)])
@@ -109,7 +109,7 @@ struct RulesInterfaceTests {
     }
 
     @Test func `the state of the tunnel says more than what it drops`() {
-        #expect(reason(.carrying([]).with { $0.flags.remove(.up) }).kind == .interfaceDown)
+        #expect(reason(.carrying([]).with { $0.flags.remove(.up) }).code == .interfaceDown)
     }
 
     /// `wg_xmit`, `ovpn_net_xmit`, `vti_tunnel_xmit`, `vti6_tnl_xmit` and `xfrmi_xmit` send IPv4 and IPv6.

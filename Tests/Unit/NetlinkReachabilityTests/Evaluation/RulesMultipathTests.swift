@@ -124,7 +124,7 @@ struct RulesMultipathTests {
         let nexthops = [Nexthop(interfaceIndex: 1), Nexthop(interfaceIndex: 3)]
         #expect(judge(.route(.nexthops(nexthops)), Self.all).flags == direct)
         let gone = [Nexthop(interfaceIndex: 1), Nexthop(interfaceIndex: 99)]
-        #expect(judge(.route(.nexthops(gone)), Self.all).reason.kind == .interfaceGone)
+        #expect(judge(.route(.nexthops(gone)), Self.all).reason.code == .interfaceGone)
     }
 
     @Test(arguments: 0..<512) func `the rank of flags is that of the rules`(choice: UInt32) {
