@@ -303,16 +303,7 @@ extension NetworkSnapshot {
     }
 
     private func describe(_ rule: Rule, _ verb: String) -> (Recording.Event.Subject, String) {
-        var text = rule.family == .v4 ? "rule" : "IPv6 rule"
-        text += " \(rule.priority) (from \(rule.source?.description ?? "all")"
-        if let destination = rule.destination { text += " to \(destination)" }
-        if let mark = rule.mark { text += " fwmark 0x\(String(mark.value, radix: 16))" }
-        switch rule.action {
-        case .lookup(let table): text += " lookup \(table)"
-        case .goto(let priority): text += " goto \(priority)"
-        case .other(let number): text += " action \(number)"
-        case .nop, .blackhole, .unreachable, .prohibit: text += " \(rule.action)"
-        }
+        let text = "\(rule.family == .v4 ? "rule" : "IPv6 rule") \(rule.priority) (\(rule.words)"
         return (.rule(priority: rule.priority), "the \(text)) was \(verb)")
     }
 
