@@ -78,15 +78,3 @@ extension Known {
         return packet
     }
 }
-
-extension RouteType {
-    /// The errno for packets that a route of this type refuses; `nil` for other types.
-    fileprivate var rejection: RouteRejection? {
-        switch self {
-        case .unreachable: .unreachable
-        case .prohibit: .prohibited
-        case .blackhole: .blackhole
-        default: nil
-        }
-    }
-}

@@ -251,19 +251,6 @@ extension SnapshotLookup {
     }
 }
 
-extension RouteType {
-    /// The errno of an entry that refuses packets; `nil` for other entries.
-    var rejection: RouteRejection? {
-        switch self {
-        case .blackhole: .blackhole
-        case .unreachable: .unreachable
-        case .prohibit: .prohibited
-        case .unicast, .local, .broadcast, .anycast, .multicast, .throw: nil
-        default: .blackhole
-        }
-    }
-}
-
 extension IPAddress {
     var isMulticastIPv4: Bool { family == .v4 && low >> 28 == 0xe }
     fileprivate var isLinkMulticastIPv4: Bool { family == .v4 && low >> 8 == 0xe0_0000 }
