@@ -333,7 +333,7 @@ extension ReachabilityReport.Finding {
             reason: evaluation.reason,
             kernelError: rejection?.rawValue,
             interface: evaluation.facts.map(NetworkInterface.init),
-            interfaceState: evaluation.facts.map(NetworkInterface.State.init),
+            interfaceState: evaluation.facts.map { NetworkInterface.State($0.link, over: $0.basis) },
             route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) }
         )
     }

@@ -69,12 +69,10 @@ struct DoctorFindings {
     private static func warnings(about links: [Link]) -> [String] {
         let addresses = ((try? KernelRouting().addresses()) ?? []).filter { !$0.address.isLinkLocal }
         return links.flatMap { link in
-            let ports = link.kind == "bridge" ? links.filter { $0.master == link.index } : []
-            let warning = InterfaceWarning(
-                name: link.name, kind: link.kind, portKind: link.portKind, portBlocker: link.portBlocker,
-                blockedPorts: ports.blockedPorts, isTunnel: link.isTunnel)
-            return addresses.filter { $0.interfaceIndex == link.index }
-                .flatMap { warning.words(from: $0.address) }.withoutRepeats
+            let state = NetworkInterface.State(link, over: links.filter { $0.master == link.index })
+            return addresses.filter { $0.interfaceIndex == link.index }.flatMap {
+                state.warnings(from: $0.address, on: link.name, isTunnel: link.isTunnel)
+            }.withoutRepeats
         }
     }
 

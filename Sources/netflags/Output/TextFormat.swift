@@ -123,12 +123,11 @@ extension ByteBuffer {
         if let interface = finding.interface, let state = finding.interfaceState {
             let words = "\(interface.name): index \(interface.index), \(interface.type), \(state)"
             explain("interface", words)
-            let warning = InterfaceWarning(
-                name: interface.name, kind: state.kind, portKind: state.portKind,
-                portBlocker: state.portBlocker, blockedPorts: state.blockedPorts ?? [],
-                isTunnel: finding.flags.contains(.transientConnection))
             if let source, source.family == finding.address.family {
-                for words in warning.words(from: source) { explain("warning", words) }
+                let isTunnel = finding.flags.contains(.transientConnection)
+                for words in state.warnings(from: source, on: interface.name, isTunnel: isTunnel) {
+                    explain("warning", words)
+                }
             }
         }
     }

@@ -90,9 +90,10 @@ extension NetworkInterface.State: CustomStringConvertible {
             + (portKind.map { ", port of a \($0)" } ?? "")
     }
 
-    init(_ facts: InterfaceFacts) {
-        let link = facts.link
-        let blocked = link.kind == "bridge" ? facts.basis.blockedPorts : []
+    /// The state of an interface over others, such as the ports of a bridge.
+    package init(_ link: Link, over lowers: [Link]) {
+        let ports = link.kind == "bridge" ? lowers : []
+        let blocked = ports.compactMap { port in port.portBlocker.map { "\(port.name) (\($0))" } }
         self.init(
             kind: link.kind.isEmpty ? nil : link.kind,
             isUp: link.flags.contains(.up),
@@ -102,13 +103,6 @@ extension NetworkInterface.State: CustomStringConvertible {
             portBlocker: link.portBlocker,
             blockedPorts: blocked.isEmpty ? nil : blocked
         )
-    }
-}
-
-extension [Link] {
-    /// Those of which a bridge passes no frames, each with the reason.
-    package var blockedPorts: [String] {
-        compactMap { port in port.portBlocker.map { "\(port.name) (\($0))" } }
     }
 }
 
