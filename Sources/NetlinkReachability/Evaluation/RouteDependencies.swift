@@ -52,11 +52,6 @@ struct SmallSet<Element: Hashable & Sendable>: Sendable {
         (first == nil ? 0 : 1) + (second == nil ? 0 : 1) + others.count
     }
 
-    /// All elements.
-    var all: [Element] {
-        [first, second].compactMap(\.self) + others
-    }
-
     func contains(_ element: Element) -> Bool {
         first == element || second == element || others.contains(element)
     }

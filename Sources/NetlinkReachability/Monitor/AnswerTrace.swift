@@ -141,22 +141,13 @@ package struct AnswerTrace<Value: Sendable> {
         items[number].answer = answer
         items[number].dependencies = dependencies
         items[number].evaluations += 1
-        reindex(number, from: old)
+        index.update(UInt64(number), from: old, to: dependencies.addresses) { [items] number, address in
+            items[Int(number)].dependencies.addresses.contains(address)
+        }
         guard let event, let before, !items[number].isSame(answer, before) else { return false }
         if items[number].steps.count == Self.stepLimit { items[number].steps.removeLast() }
         items[number].steps.append(Step(event: event, before: before, answer: answer))
         return true
-    }
-
-    private mutating func reindex(_ number: Int, from old: SmallSet<IPAddress>) {
-        let new = items[number].dependencies.addresses
-        new.each { if !old.contains($0) { index.insert($0, of: UInt64(number)) } }
-        var unwanted = 0
-        old.each { if !new.contains($0) { unwanted += 1 } }
-        guard unwanted > 0 else { return }
-        index.noteRemoval(of: unwanted) { [items] number, address in
-            items[Int(number)].dependencies.addresses.contains(address)
-        }
     }
 
     /// The first stored event after which a query had a given answer; `nil` if there is none.

@@ -136,7 +136,7 @@ extension MonitorState {
         if !memories.isEmpty { memories[id] = nil }
         deadlines.set(id, to: nil)
         failures.ids.remove(id)
-        noteRemoval(of: addresses.count)
+        reindex(id, from: addresses)
         if records.isEmpty {
             pass = []
             pending = Pending()
@@ -157,7 +157,8 @@ extension MonitorState {
         failures.forget(id)
         if let memory = dependencies.memory { memories[id] = memory }
         expiries.set(id, to: dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) })
-        reindex(id, from: known, to: dependencies.addresses)
+        records[id] = dependencies.addresses
+        reindex(id, from: known)
     }
 
     /// The stored evidence of an observation of answers; `nil` before its first evaluation, and for other
@@ -198,17 +199,8 @@ extension MonitorState {
         ticks > 0 ? now + (MonitorTiming.tick * Int(ticks) + MonitorTiming.expiryGrace) : nil
     }
 
-    private mutating func reindex(_ id: ID, from old: SmallSet<IPAddress>, to new: SmallSet<IPAddress>) {
-        new.each { if !old.contains($0) { index.insert($0, of: id) } }
-        records[id] = new
-        var unwanted = 0
-        old.each { if !new.contains($0) { unwanted += 1 } }
-        noteRemoval(of: unwanted)
-    }
-
-    private mutating func noteRemoval(of number: Int) {
-        guard number > 0 else { return }
-        index.noteRemoval(of: number) { [records] id, address in
+    private mutating func reindex(_ id: ID, from old: SmallSet<IPAddress>) {
+        index.update(id, from: old, to: records[id] ?? SmallSet()) { [records] id, address in
             records[id]?.contains(address) ?? false
         }
     }

@@ -128,6 +128,25 @@ struct AddressIndex: Sendable {
         }
     }
 
+    /// Replaces the addresses that an observation depends on.
+    ///
+    /// - Parameters:
+    ///   - id: The observation.
+    ///   - old: The addresses so far.
+    ///   - new: The addresses from now on.
+    ///   - isWanted: Whether an observation still depends on an address.
+    mutating func update(
+        _ id: UInt64,
+        from old: SmallSet<IPAddress>,
+        to new: SmallSet<IPAddress>,
+        isWanted: (UInt64, IPAddress) -> Bool
+    ) {
+        new.each { if !old.contains($0) { insert($0, of: id) } }
+        var unwanted = 0
+        old.each { if !new.contains($0) { unwanted += 1 } }
+        if unwanted > 0 { noteRemoval(of: unwanted, isWanted: isWanted) }
+    }
+
     /// Counts entries that are no longer wanted, and drops such entries when there are many.
     ///
     /// - Parameters:

@@ -44,5 +44,9 @@ struct EvaluatedTargets {
         try results[index]?.get().1
     }
 
-    func addresses(_ index: Int) -> Set<IPAddress> { Set(dependencies[index].addresses.all) }
+    func addresses(_ index: Int) -> Set<IPAddress> {
+        var addresses: Set<IPAddress> = []
+        dependencies[index].addresses.each { addresses.insert($0) }
+        return addresses
+    }
 }
