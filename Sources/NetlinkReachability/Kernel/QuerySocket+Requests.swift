@@ -295,38 +295,32 @@ package struct EventGroup: Hashable, Sendable {
     /// The kernel's number.
     let number: UInt32
 
-    private init(_ name: String, _ group: rtnetlink_groups) {
-        self.name = name
-        number = group.rawValue
-    }
-
-    private init(_ name: String, _ group: sknetlink_groups) {
-        self.name = name
-        number = group.rawValue
+    private init(_ name: String, _ number: UInt32) {
+        (self.name, self.number) = (name, number)
     }
 
     /// The groups for destroyed TCP sockets, of NETLINK_SOCK_DIAG.
     static let closings = [
-        EventGroup("INET_TCP_DESTROY", SKNLGRP_INET_TCP_DESTROY),
-        EventGroup("INET6_TCP_DESTROY", SKNLGRP_INET6_TCP_DESTROY),
+        EventGroup("INET_TCP_DESTROY", SKNLGRP_INET_TCP_DESTROY.rawValue),
+        EventGroup("INET6_TCP_DESTROY", SKNLGRP_INET6_TCP_DESTROY.rawValue),
     ]
 
     /// Interfaces.
-    static let link = EventGroup("LINK", RTNLGRP_LINK)
+    static let link = EventGroup("LINK", RTNLGRP_LINK.rawValue)
     /// IPv4 addresses.
-    static let ipv4Address = EventGroup("IPV4_IFADDR", RTNLGRP_IPV4_IFADDR)
+    static let ipv4Address = EventGroup("IPV4_IFADDR", RTNLGRP_IPV4_IFADDR.rawValue)
     /// IPv4 routes.
-    static let ipv4Route = EventGroup("IPV4_ROUTE", RTNLGRP_IPV4_ROUTE)
+    static let ipv4Route = EventGroup("IPV4_ROUTE", RTNLGRP_IPV4_ROUTE.rawValue)
     /// IPv4 rules.
-    static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE)
+    static let ipv4Rule = EventGroup("IPV4_RULE", RTNLGRP_IPV4_RULE.rawValue)
     /// IPv6 rules.
-    static let ipv6Rule = EventGroup("IPV6_RULE", RTNLGRP_IPV6_RULE)
+    static let ipv6Rule = EventGroup("IPV6_RULE", RTNLGRP_IPV6_RULE.rawValue)
     /// Nexthop objects (Linux 5.3 and later).
-    package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP)
+    package static let nexthop = EventGroup("NEXTHOP", RTNLGRP_NEXTHOP.rawValue)
     /// Neighbours.
     ///
     /// Their notifications are frequent, so only recordings and observations of an identity join this group.
-    package static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH)
+    package static let neighbour = EventGroup("NEIGH", RTNLGRP_NEIGH.rawValue)
 
     /// The groups for everything that answers depend on, except neighbours.
     package static let monitored = [
@@ -334,11 +328,11 @@ package struct EventGroup: Hashable, Sendable {
         ipv4Address,
         ipv4Route,
         ipv4Rule,
-        EventGroup("IPV6_IFADDR", RTNLGRP_IPV6_IFADDR),
-        EventGroup("IPV6_ROUTE", RTNLGRP_IPV6_ROUTE),
+        EventGroup("IPV6_IFADDR", RTNLGRP_IPV6_IFADDR.rawValue),
+        EventGroup("IPV6_ROUTE", RTNLGRP_IPV6_ROUTE.rawValue),
         ipv6Rule,
-        EventGroup("IPV4_NETCONF", RTNLGRP_IPV4_NETCONF),
-        EventGroup("IPV6_NETCONF", RTNLGRP_IPV6_NETCONF),
+        EventGroup("IPV4_NETCONF", RTNLGRP_IPV4_NETCONF.rawValue),
+        EventGroup("IPV6_NETCONF", RTNLGRP_IPV6_NETCONF.rawValue),
         nexthop,
     ]
 

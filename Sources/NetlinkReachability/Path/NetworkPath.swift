@@ -120,13 +120,16 @@ extension NetworkPath: CustomStringConvertible {
     /// One line, such as `satisfied (eth0, wlan0), IPv4, DNS`.
     public var description: String {
         let names = availableInterfaces.map(\.name).joined(separator: ", ")
-        let traits = [
+        return ([names.isEmpty ? status.rawValue : "\(status.rawValue) (\(names))"] + traits)
+            .joined(separator: ", ")
+    }
+
+    /// What the path supports and what it costs, in words.
+    package var traits: [String] {
+        [
             (supportsIPv4, "IPv4"), (supportsIPv6, "IPv6"), (supportsDNS, "DNS"), (isExpensive, "expensive"),
             (isConstrained, "constrained"),
-        ]
-        let words = traits.filter(\.0).map(\.1)
-        return ([names.isEmpty ? status.rawValue : "\(status.rawValue) (\(names))"] + words)
-            .joined(separator: ", ")
+        ].filter(\.0).map(\.1)
     }
 }
 

@@ -12,21 +12,14 @@ struct ProgressLine {
     /// What has been done with them.
     private let verb: String
     /// When the line is first shown; `nil` if it is never shown.
-    private let due: ContinuousClock.Instant?
+    var due: ContinuousClock.Instant?
     /// The length of the shown text.
     private var width = 0
 
     /// Prepares a line, which stays hidden if the output is not a terminal.
     init(total: Int, _ noun: String = "targets", verb: String = "compared", output: Output = .error) {
-        let due: ContinuousClock.Instant? = output.isTerminal ? .now + Self.delay : nil
-        self.init(total: total, noun, verb: verb, output: output, due: due)
-    }
-
-    init(
-        total: Int, _ noun: String = "targets", verb: String = "compared", output: Output,
-        due: ContinuousClock.Instant?
-    ) {
-        (self.total, self.noun, self.verb, self.output, self.due) = (total, noun, verb, output, due)
+        (self.total, self.noun, self.verb, self.output) = (total, noun, verb, output)
+        due = output.isTerminal ? .now + Self.delay : nil
     }
 
     /// Shows the number of objects that are done.

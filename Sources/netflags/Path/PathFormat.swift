@@ -163,7 +163,9 @@ struct PathLineFormat {
         switch result {
         case .success(let path):
             table.add(path.status.rawValue, in: Self.colour(path.status))
-            for cell in [Self.interfaces(path), Self.traits(path)] { table.add(cell.isEmpty ? "-" : cell) }
+            for cell in [Self.interfaces(path), path.traits.joined(separator: ",")] {
+                table.add(cell.isEmpty ? "-" : cell)
+            }
             let gateways = path.gateways.map(\.description).joined(separator: ",")
             var sentences = [path.reason.description] + path.carriers.map(\.description)
             if hasEvidence, let evidence { sentences.append(evidence.description) }
@@ -182,13 +184,6 @@ struct PathLineFormat {
         let others = path.availableInterfaces.filter { !path.usedInterfaces.contains($0) }
             .map(\.name).joined(separator: ",")
         return [used, others.isEmpty ? "" : "(\(others))"].filter { !$0.isEmpty }.joined(separator: " ")
-    }
-
-    private static func traits(_ path: NetworkPath) -> String {
-        [
-            (path.supportsIPv4, "IPv4"), (path.supportsIPv6, "IPv6"), (path.supportsDNS, "DNS"),
-            (path.isExpensive, "expensive"), (path.isConstrained, "constrained"),
-        ].filter(\.0).map(\.1).joined(separator: ",")
     }
 
     private static func colour(_ status: NetworkPath.Status) -> Colour {

@@ -7,12 +7,15 @@ import Testing
 
 struct ProgressLineTests {
     /// What a line writes that is shown twice and erased twice.
-    private func written(_ makeLine: (Output) -> ProgressLine) throws -> String {
+    private func written(
+        _ noun: String = "targets", due: ContinuousClock.Instant? = nil
+    ) throws -> String {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
         let output = Output(descriptor: ends[1])
-        var line = makeLine(output)
+        var line = ProgressLine(total: 103, noun, output: output)
+        if let due { line.due = due }
         line.show(9)
         line.show(10)
         line.erase()
@@ -26,23 +29,22 @@ struct ProgressLineTests {
     }
 
     @Test func `the line is rewritten, and erased once`() throws {
-        let text = try written { ProgressLine(total: 103, output: $0, due: .now) }
+        let text = try written(due: .now)
         let erased = String(repeating: " ", count: "compared 10 of 103 targets".count)
         #expect(
             text == "\rcompared 9 of 103 targets\rcompared 10 of 103 targets\r\(erased)\r.")
     }
 
     @Test func `the line says what is counted`() throws {
-        let text = try written { ProgressLine(total: 103, "recordings", output: $0, due: .now) }
+        let text = try written("recordings", due: .now)
         #expect(text.hasPrefix("\rcompared 9 of 103 recordings\r"))
     }
 
     @Test func `nothing is shown before it is due`() throws {
-        #expect(try written { ProgressLine(total: 103, output: $0, due: .now + .seconds(3600)) } == ".")
+        #expect(try written(due: .now + .seconds(3600)) == ".")
     }
 
     @Test func `nothing is shown where the output is not a terminal`() throws {
-        #expect(try written { ProgressLine(total: 103, output: $0, due: nil) } == ".")
-        #expect(try written { ProgressLine(total: 103, output: $0) } == ".")
+        #expect(try written() == ".")
     }
 }
