@@ -150,9 +150,11 @@ package struct AnswerTrace<Value: Sendable> {
         return true
     }
 
-    /// The first stored event after which a query had a given answer; `nil` if there is none.
-    package func firstStep(of number: Int, to answer: Answer) -> Step? {
-        items[number].steps.first { items[number].isSame($0.answer, answer) }
+    /// The last stored event that gave a query a given answer; `nil` if there is none.
+    ///
+    /// Of an answer that comes and goes within a burst, it is the event after which the answer stays.
+    package func lastStep(of number: Int, to answer: Answer) -> Step? {
+        items[number].steps.last { items[number].isSame($0.answer, answer) }
     }
 
     /// Removes the events of a query.

@@ -14,8 +14,10 @@ package struct DrivenMonitor<Value: Sendable> {
         package let result: Result<Value, ReachabilityError>
         /// Whether this is the first result of the query.
         package let isFirst: Bool
-        /// The first event since the last evaluation after which the query had this result; `nil` for none.
+        /// The event since the last evaluation after which the query has this result; `nil` for none.
         package let step: AnswerTrace<Value>.Step?
+        /// Whether the result is that of the last change: it was another one in between.
+        package var isRepeat = false
     }
 
     /// Why an evaluation is due.
@@ -105,7 +107,8 @@ package struct DrivenMonitor<Value: Sendable> {
     /// - Parameters:
     ///   - now: The instant.
     ///   - network: Returns the network of that instant; the monitor does not keep it.
-    /// - Returns: The changes, in the order of the queries.
+    /// - Returns: The changes, in the order of the queries, with results that were another one since the last
+    ///   evaluation.
     package mutating func advance(
         to now: MonitorInstant,
         on network: () -> any RoutingSource
@@ -130,9 +133,14 @@ package struct DrivenMonitor<Value: Sendable> {
             guard let result = trace.answer(to: index) else { continue }
             let isAnswered = if case .success = result { true } else { false }
             state.evaluated(id, isAnswered ? trace.dependencies(of: index) : nil, at: now)
-            let step = trace.firstStep(of: index, to: result)
+            let step = trace.lastStep(of: index, to: result)
             trace.settle(index)
-            guard !result.isSame(as: results[index], { queries[index].areSame($0, $1) }) else { continue }
+            guard !result.isSame(as: results[index], { queries[index].areSame($0, $1) }) else {
+                guard let step else { continue }
+                changes.append(
+                    Change(index: index, result: result, isFirst: false, step: step, isRepeat: true))
+                continue
+            }
             let isFirst = results[index] == nil
             results[index] = result
             changes.append(Change(index: index, result: result, isFirst: isFirst, step: isFirst ? nil : step))

@@ -133,7 +133,7 @@ struct CauseSearch {
     /// The event after which a query had a certain answer of the kernel, or the candidates for it; empty if none is
     /// known.
     ///
-    /// The event is the first event after which the tables give the answer. If the tables never give the answer, each
+    /// The event is the last one that made the tables give the answer. If the tables never give the answer, each
     /// event that affects the query is a candidate. If the tables gave the answer before the stored events, no event
     /// is known. Events up to the last event after which the query had this answer are not considered again.
     mutating func causes<Value>(
@@ -141,7 +141,7 @@ struct CauseSearch {
         to number: Int,
         _ trace: inout AnswerTrace<Value>
     ) -> [Recording.Event] {
-        let step = trace.firstStep(of: number, to: answer)
+        let step = trace.lastStep(of: number, to: answer)
         let last = trace.settle(number, upTo: answer)
         let others = trace.isNewest(answer, of: number) ? [] : touches[number] ?? []
         let found = step.map { [$0.event] } ?? others

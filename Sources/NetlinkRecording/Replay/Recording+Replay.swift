@@ -99,8 +99,9 @@ extension Recording {
         public let isFirst: Bool
         /// The event that caused the result; `nil` for a first result, after a mark, and when a lifetime ended.
         ///
-        /// Of the events since the monitor's previous evaluation, it is the first after which the query had this
-        /// result. If the kernel made that change as a part of another change, it is the event of the other change.
+        /// Of the events of a burst, it is the one after which the query keeps this result: not one that another event
+        /// of the burst repaired. If the kernel made that change as a part of another change, it is the event of the
+        /// other change.
         public let cause: Event?
         /// The result just before the cause; `nil` without a cause.
         package let before: Result<Value, ReachabilityError>?

@@ -12,6 +12,11 @@ struct ReplayMonitor<Value: Sendable> {
     /// removal of an interface.
     private static var rootTime: Duration { .seconds(1) }
 
+    /// How soon after an event another event of its burst repairs it.
+    private static var repairTime: Duration { .milliseconds(250) }
+    /// How long after a change the monitor evaluates its burst at the latest.
+    private static var burstTime: Duration { .milliseconds(1_300) }
+
     private let span: (start: MonitorInstant?, end: MonitorInstant?)
     private let yieldsEvents: Bool
     private var replay = RecordingReplay()
@@ -53,8 +58,13 @@ struct ReplayMonitor<Value: Sendable> {
     var lastEntry: Recording.Time? { replay.time }
 
     /// Whether steps are held back: because the recording is damaged, which is an error if no dump follows; or
-    /// because the main event of their cause is still to come.
-    var holdsSteps: Bool { !rootless.isEmpty || !replay.hasBegun && !replay.damage.isEmpty }
+    /// because the main event of their cause is still to come; or because their burst goes on, in which the change can
+    /// be repaired and made again.
+    var holdsSteps: Bool {
+        if !rootless.isEmpty || !replay.hasBegun && !replay.damage.isEmpty { return true }
+        guard case .change(let change)? = steps.first, change.cause != nil else { return false }
+        return change.time.duration(to: time) <= Self.burstTime
+    }
 
     // MARK: Entries
 
@@ -250,18 +260,41 @@ struct ReplayMonitor<Value: Sendable> {
         var changes: [Recording.Change<Value>] = []
         for change in monitor.advance(to: now ?? .zero, on: { RecordedRouting(replay) }) {
             let cause = change.step.flatMap { search.cause($0.event) }
-            changes.append(
-                Recording.Change(
-                    time: cause?.time ?? time,
-                    index: change.index,
-                    result: change.result,
-                    isFirst: change.isFirst,
-                    cause: cause?.event,
-                    before: change.step?.before
-                ))
+            let found = Recording.Change(
+                time: cause?.time ?? time,
+                index: change.index,
+                result: change.result,
+                isFirst: change.isFirst,
+                cause: cause?.event,
+                before: change.step?.before
+            )
+            if !change.isRepeat || removeRepaired(before: found) { changes.append(found) }
         }
         steps += changes.sorted { ($0.time, $0.index) < ($1.time, $1.index) }.map { .change($0) }
         if monitor.trace.isSettled { search.forget() }
+    }
+}
+
+extension ReplayMonitor {
+    /// Removes the last change of a query if it was repaired in its own burst, before another event made it again.
+    ///
+    /// The monitor evaluates the first event of a burst at once, and the others together.
+    ///
+    /// - Returns: Whether it was.
+    private mutating func removeRepaired(before found: Recording.Change<Value>) -> Bool {
+        for place in steps.indices.reversed() {
+            switch steps[place] {
+            case .mark, .resumed: return false
+            case .change(let change) where change.index == found.index:
+                guard change.cause != nil, change.time.duration(to: found.time) <= Self.repairTime else {
+                    return false
+                }
+                steps.remove(at: place)
+                return true
+            case .change, .event: continue
+            }
+        }
+        return false
     }
 }
 

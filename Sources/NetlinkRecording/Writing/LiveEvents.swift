@@ -129,7 +129,7 @@ package struct LiveEvents: ~Copyable {
 
     /// Whether the events so far explain an answer of the kernel: after one of them, the recorded network gives it.
     package func explains(_ answer: Answer, to number: Int) -> Bool {
-        trace.firstStep(of: number, to: answer).map { search.isWhole($0.event) } ?? false
+        trace.lastStep(of: number, to: answer).map { search.isWhole($0.event) } ?? false
     }
 
     /// The event after which a query had an answer of the kernel, or the candidates for it; empty if none is known.

@@ -67,6 +67,19 @@ enum RouteRecording {
         return bytes
     }
 
+    /// A recording in which the route goes, comes and goes within some milliseconds, and is back after two seconds.
+    static func flap(of milliseconds: [Int64]) -> [UInt8] {
+        let begin = ClockReading(boot: 5, sinceBoot: 1_000_000, sinceEpoch: 1_800_000_000_000_000)
+        var bytes = head(begin) + dump(begin, hasRoute: true)
+        for (number, offset) in (milliseconds + [2_000, 4_000]).enumerated() {
+            var clock = begin
+            clock.sinceBoot += 2_000_000 + offset * 1_000
+            clock.sinceEpoch += 2_000_000 + offset * 1_000
+            bytes += change(clock, hasRoute: number % 2 == 1)
+        }
+        return bytes
+    }
+
     private static func route(_ type: UInt16, flags: UInt16) -> [UInt8] {
         var route = MessageWriter(
             type, flags: flags, [2, 0, 0, 0, 254, 3, 0, 1] + MessageWriter.number(UInt32(0)))
