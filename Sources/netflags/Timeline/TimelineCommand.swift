@@ -51,7 +51,7 @@ struct TimelineCommand: TargetListCommand {
     @Option(word: "The key host of --json, the label of openmetrics.", "name")
     var host: String?
 
-    @Flag(help: "Print each loss: its first event, effect and length.")
+    @Flag(help: "Print each loss: its cause, effect and length.")
     var explain = false
 
     @Option(changes: "What ends an interval")
@@ -173,8 +173,22 @@ struct TimelineCommand: TargetListCommand {
             [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.firstTime() : nil
         let start = from?.time(after: day)
         let end = to?.time(after: start ?? day)
+        try checkDay(of: source, from: start ?? day, to: end)
         return try Timeline(
             of: source, named, options, onChangeOf: changes, from: start, to: end, onStep)
+    }
+
+    /// Rejects a time of day for the end that is only on the day after a recording.
+    private func checkDay(
+        of source: Recording, from start: Recording.Time?, to end: Recording.Time?
+    ) throws {
+        guard to?.isTimeOfDay == true, let start, let end, start.date != end.date,
+            let last = try source.span()?.upperBound, last.date < end.date
+        else { return }
+        let what = from == nil ? "the begin of the recording, \(start)" : "--from, \(start)"
+        throw UsageError(
+            "--to is before \(what), and the recording does not reach the next day: it ends at \(last): "
+                + "give a later time")
     }
 
     private func write(

@@ -163,6 +163,36 @@ struct TimelineCommandTests {
         #expect(result.errors.isEmpty)
     }
 
+    /// The loss had the first event as its cause: the monitor evaluates it at once, and what follows together.
+    @Test(arguments: [([0, 2, 4], ".004"), ([0, 60, 70], ".070"), ([0, 20, 30, 40, 50], ".050")])
+    func `a loss begins with the event after which it lasts`(milliseconds: [Int64], end: String) throws {
+        let file = try Scratch(RouteRecording.flap(of: milliseconds))
+        let result = try NetflagsProcess.run("timeline", "--json", "--losses", file.path, "default")
+        let losses = result.lines.compactMap { JSONValue($0) }
+        #expect(losses.count == 1, "\(result.output)")
+        #expect(losses.first?["from"]?.string?.dropLast().hasSuffix(end) == true, "\(result.output)")
+        #expect(losses.first?["cause"]?["time"] == losses.first?["from"])
+    }
+
+    @Test func `a loss that the next burst interrupts is two`() throws {
+        let file = try Scratch(RouteRecording.flap(of: [0, 600, 900]))
+        let result = try NetflagsProcess.run("timeline", "--json", "--losses", file.path, "default")
+        #expect(result.lines.count == 2, "\(result.output)")
+    }
+
+    /// It had been the whole recording.
+    @Test(arguments: [
+        (["--from", "02:20", "--to", "02:10"], "--to is before --from, 2026-11-20T02:20:00.000Z"),
+        (["--to", "01:10"], "--to is before the begin of the recording"),
+    ])
+    func `an end on the day after the recording is wrong usage`(span: [String], words: String) throws {
+        let result = try NetflagsProcess.run(["timeline"] + span + [Night.path, "default"])
+        #expect(result.status == 64)
+        #expect(result.output.isEmpty)
+        #expect(result.errors.contains(words), "\(result.errors)")
+        #expect(result.errors.contains("give a later time"))
+    }
+
     /// No other time would help.
     @Test(arguments: ["--from", "--to"]) func `a recording without events holds no time in any span`(
         option: String
