@@ -51,6 +51,7 @@ extension Known {
         let packet = ArrivingPacket(query: query, link: link)
         if let source = query.source { note(address: source) }
         guard link.flags.contains(.up) else { return packet.dropped(.interfaceDown) }
+        if link.flags.contains(.loopback), let looped = try looped(packet) { return looped }
         let isMarkOpen = query.destination.family == .v4 && query.mark == 0
         // Noted, to be asked for together with the route.
         if isMarkOpen { _ = host.rules.find() }
@@ -103,6 +104,30 @@ extension Known {
     /// The marks that IPv4 rules match.
     private mutating func marks() throws(Interruption) -> Set<UInt32> {
         Set(try host.rules.get().filter { $0.family == .v4 }.compactMap(\.mark?.value)).subtracting([0])
+    }
+
+    /// The outcome of a packet on the loopback interface that this host sends to itself; `nil` for another one.
+    ///
+    /// Such a packet keeps the route with which it was sent (`loopback_xmit`), so that the addresses are not checked
+    /// and no route is looked up. Only a packet that a program writes to the interface as a frame has none.
+    private mutating func looped(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival? {
+        // IPv6 refuses a group as the source of any packet.
+        if packet.destination.family == .v6, packet.source.isMulticast { return nil }
+        var query = packet.query
+        (query.inputInterface, query.user) = (0, nil)
+        // A raw socket gives its packets any source address, and looks their route up without it.
+        guard let own = findAnswer(to: RouteQuery(destination: packet.source).forPacket) else {
+            throw .missing
+        }
+        if own.answer?.type != .local { query.source = nil }
+        guard let result = findAnswer(to: query.forPacket) else { throw .missing }
+        guard case .taken(let match)? = result.answer else { return nil }
+        let kinds: [RouteType: ReachabilityReason.Kind] = [
+            .local: .localAddress, .anycast: .anycastAddress, .broadcast: .broadcast,
+        ]
+        let isElsewhere = match.type == .broadcast && match.nexthop?.interfaceIndex != packet.link.index
+        guard let kind = kinds[match.type], !isElsewhere else { return nil }
+        return PacketArrival(.delivered, ReachabilityReason(kind, packet.link.name))
     }
 
     private mutating func evaluate(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
@@ -320,10 +345,14 @@ extension ArrivingPacket {
     fileprivate func earlyOutcome(_ settings: InputSettings) throws(Interruption) -> PacketArrival? {
         guard let isOff = settings.ipv6IsOff else { throw unknown("disable_ipv6") }
         if isOff { return dropped(.ipv6Off) }
-        if source.isMulticast || source.isLoopback {
+        // `ip6_rcv_core`: the loopback address is valid on the loopback interface alone.
+        let isLoopback = link.flags.contains(.loopback)
+        if source.isMulticast || source.isLoopback && !isLoopback {
             return dropped(.martianSource, other: source.description)
         }
-        if destination.isLoopback { return dropped(.martianDestination, other: destination.description) }
+        if destination.isLoopback, !isLoopback {
+            return dropped(.martianDestination, other: destination.description)
+        }
         guard !destination.isMulticast else {
             throw undecided(
                 "groups that sockets have joined are delivered, and it is not known which those are")

@@ -5,13 +5,28 @@ import Testing
 /// `netflags --arriving`: what it prints, and its exit status.
 struct ArrivingPacketsTests {
     @Test func `a packet that no host outside can send is dropped, and the status is 1`() throws {
-        let result = try NetflagsProcess.run("--arriving", "lo", "--from", "192.0.2.1", "127.0.0.1")
+        let result = try NetflagsProcess.run("--arriving", "lo", "--from", "ff02::1", "::1")
         #expect(result.status == 1)
-        #expect(result.lines == ["127.0.0.1: dropped: no packet from outside can go to 127.0.0.1; silently"])
+        #expect(result.lines == ["::1: dropped: no packet from outside can come from ff02::1; silently"])
+    }
+
+    /// They had been dropped as martian.
+    ///
+    /// Raw sockets send each of these on Linux 6.18, and a UDP socket has received it.
+    @Test(arguments: [
+        ("127.0.0.1", "127.0.0.1"), ("12.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"),
+        ("240.0.0.1", "127.0.0.1"), ("::1", "::1"), ("2600::1", "::1"),
+    ])
+    func `what this host sends to itself over the loopback interface is delivered`(
+        source: String, target: String
+    ) throws {
+        let result = try NetflagsProcess.run("--arriving", "lo", "--from", source, target)
+        #expect(result.status == 0)
+        #expect(result.lines == ["\(target): delivered: this host's own address"])
     }
 
     @Test func `a line of JSON has every key`() throws {
-        let result = try NetflagsProcess.run("--json", "--arriving", "lo", "--from", "::1", "::1")
+        let result = try NetflagsProcess.run("--json", "--arriving", "lo", "--from", "ff02::1", "::1")
         let json = try #require(result.lines.first.flatMap { JSONValue($0) })
         #expect(
             json.keys == [
@@ -34,7 +49,7 @@ struct ArrivingPacketsTests {
     }
 
     @Test(arguments: [
-        (["--arriving", "nosuch0", "192.0.2.2"], "there is no interface"),
+        (["--arriving", "nosuch0", "192.0.2.2"], "192.0.2.2: error: there is no interface \"nosuch0\"\n"),
         (["--arriving", "lo", "db.internal"], "give one that netflags order db.internal prints"),
         (["--arriving", "lo", "--from", "::1", "192.0.2.2"], "different families"),
     ])
