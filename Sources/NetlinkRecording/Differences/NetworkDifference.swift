@@ -37,6 +37,9 @@ package enum NetworkDifference: Hashable, Sendable {
             }
         }
 
+        /// Whether the value itself is the same, and only its order among others differs.
+        package var isOrder: Bool { old == new }
+
         /// Whether the value is added, removed or changed.
         package var kind: Kind {
             old == nil ? .added : new == nil ? .removed : .changed

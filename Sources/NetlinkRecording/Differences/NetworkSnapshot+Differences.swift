@@ -70,17 +70,29 @@ extension NetworkSnapshot {
     ) {
         var added = PairedRoutes(new, by: \.identity)
         var removed: [Route] = []
+        // The indices, in the new state, of the routes that both have, in the order of the old one.
+        var places: [(route: Route, place: Int)] = []
         for route in old {
-            guard let other = added.take(route.identity) else {
+            guard let (other, place) = added.takeIndexed(route.identity) else {
                 removed.append(route)
                 continue
             }
             if other.counted != route.counted { body(.init(old: route, new: other)) }
+            places.append((other, place))
+        }
+        for (index, (route, place)) in places.enumerated()
+        where isBehind(route, place, places[(index + 1)...]) {
+            body(.init(old: route, new: route))
         }
         var others = PairedRoutes(added.rest) { RoutePlace($0) }
         for route in removed { body(.init(old: route, new: others.take(RoutePlace(route)))) }
         for route in others.rest { body(.init(old: nil, new: route)) }
     }
+}
+
+/// Whether a route has come behind one that was behind it, and that a packet can take in its place.
+private func isBehind(_ route: Route, _ place: Int, _ later: ArraySlice<(route: Route, place: Int)>) -> Bool {
+    later.contains { $0.place < place && RoutePlace($0.route) == RoutePlace(route) }
 }
 
 /// The properties that a route shares with the route that it replaces.
@@ -108,10 +120,13 @@ private struct PairedRoutes<Key: Hashable> {
     var rest: [Route] { routes.compactMap(\.self) }
 
     /// Takes the first route of a key.
-    mutating func take(_ key: Key) -> Route? {
-        guard let index = indices[key]?.popLast() else { return nil }
-        defer { routes[index] = nil }
-        return routes[index]
+    mutating func take(_ key: Key) -> Route? { takeIndexed(key)?.route }
+
+    /// Takes the first route of a key, with its index.
+    mutating func takeIndexed(_ key: Key) -> (route: Route, index: Int)? {
+        guard let index = indices[key]?.popLast(), let route = routes[index] else { return nil }
+        routes[index] = nil
+        return (route, index)
     }
 }
 

@@ -106,8 +106,10 @@ struct RecordedComparison {
 
     /// Who requested a change, if the recording of the new state shows it after the old state.
     func origin(of difference: NetworkDifference) -> Recording.Event.Origin? {
-        // The state of a route is the kernel's own doing.
-        if let route = difference.route, route.old?.identity == route.new?.identity { return nil }
+        // The state of a route is the kernel's own doing, and its order is that of the program that added it again.
+        if let route = difference.route, !route.isOrder, route.old?.identity == route.new?.identity {
+            return nil
+        }
         guard let change = difference.change, let time = old.time else { return nil }
         return new.origins?.origin(of: change, after: time)
     }

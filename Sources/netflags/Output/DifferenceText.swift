@@ -149,6 +149,7 @@ struct DifferenceText {
         guard let old = change.old, let new = change.new, words(old) == words(new) else {
             return sentence(change, "route", words)
         }
+        if change.isOrder { return "the route \(words(new)) is behind another of its metric now" }
         if (old.expires ?? 0) >= 0, (new.expires ?? 0) < 0 { return "the route \(words(new)) expired" }
         func isUnused(_ route: Route) -> Bool {
             !route.nexthops.isEmpty && route.nexthops.allSatisfy(\.isDown)

@@ -157,6 +157,18 @@ struct NetworkComparisonTests {
         #expect(old.differences(to: new).map(\.words) == ["route changed"])
     }
 
+    /// The answers had differed, and nothing else.
+    @Test func `a route that comes behind another of its metric has changed`() throws {
+        let first = Self.route("0.0.0.0/0", via: "192.0.2.254", dev: 2)
+        let other = NetworkChange.route("0.0.0.0/0", via: "203.0.113.254", dev: 3)
+        let far = NetworkChange.route("0.0.0.0/0", via: "203.0.113.9", dev: 3, metric: 9)
+        let old = Self.host(other, far)
+        let new = Self.host(other, far, .removedRoute(first), .route(first, .last))
+        let found = try Self.causes(old, new, "198.51.100.7")
+        #expect(found == [.route(.init(old: first, new: first))])
+        #expect(old.differences(to: old).isEmpty)
+    }
+
     @Test func `interfaces that have other indexes are compared by their names`() throws {
         let old = Self.host()
         var new = makeHost(
