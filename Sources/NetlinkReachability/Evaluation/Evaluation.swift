@@ -14,6 +14,8 @@ package struct Judgement: Hashable, Sendable {
     package var nexthop: Optional<Nexthop>
     /// Whether the outer packet of an encapsulating route decided.
     package var isOfOuter = false
+    /// The number of nexthops that are as good as this one, among which the kernel chooses by a hash that is not known.
+    package var choices: UInt16 = 1
 
     /// Creates a judgement that follows from an answer.
     package init(
@@ -155,6 +157,14 @@ package struct Evaluation: Hashable, Sendable {
         answer?.type == .unicast ? nexthop?.gateway : nil
     }
 
+    /// The nexthops that packets can take instead of ``nexthop``, because the kernel chooses by a hash that is not
+    /// known, each path once.
+    var otherNexthops: [Nexthop] {
+        guard let answer, answer.hasSeveralNexthops, !flags.isEmpty, !judgement.isOfOuter else { return [] }
+        var paths = Set([nexthop?.path].compactMap(\.self))
+        return answer.nexthops.filter { !$0.flags.contains(.dead) && paths.insert($0.path).inserted }
+    }
+
     /// The reason, with the names that its sentence uses.
     package var reason: ReachabilityReason {
         if let reason = basis.value.givenReason { return reason }
@@ -196,7 +206,10 @@ package struct Evaluation: Hashable, Sendable {
             let reasons = basis.value.nexthopReasons.map(\.description)
             return ReachabilityReason(kind, reasons.first ?? interface, other: reasons.last ?? "")
         case .gateway:
-            return ReachabilityReason(kind, interface, other: nexthop?.gateway?.description ?? "")
+            return ReachabilityReason(
+                kind, interface, other: nexthop?.gateway?.description ?? "", choices: judgement.choices)
+        case .onLink, .pointToPoint:
+            return ReachabilityReason(kind, interface, choices: judgement.choices)
         default:
             return ReachabilityReason(kind, interface)
         }

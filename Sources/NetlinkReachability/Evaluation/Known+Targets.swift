@@ -248,7 +248,7 @@ extension Known {
         return ReachabilityReport(
             target, evaluation, try value(of: carriers), connectResult: try value(of: connected),
             returns: known, rules: try value(of: rules),
-            name: { interfaces.knownFacts(aboutInterface: $0, .full)?.name })
+            name: { interfaces.knownFacts(aboutInterface: $0, .reason)?.name })
     }
 
     /// The carriers of the interface that decided.
@@ -292,6 +292,7 @@ extension ReachabilityReport {
         rules: Rules?,
         name: (UInt32) -> String?
     ) {
+        let others = evaluation.otherNexthops.map { NetworkRoute.Nexthop($0, name) }
         let dropped = returns?.arrival.flatMap { $0.outcome == .dropped ? $0.reason : nil }
         self.init(
             target: target,
@@ -313,7 +314,8 @@ extension ReachabilityReport {
                     PathMTU(mtu: $0.mtu, seconds: Int($0.expires) / 100)
                 } : nil,
             findings: evaluation.all.map { Finding($0, name: name) },
-            knownCarriers: carriers.isEmpty ? nil : carriers
+            knownCarriers: carriers.isEmpty ? nil : carriers,
+            knownOtherNexthops: others.isEmpty ? nil : others
         )
     }
 }

@@ -122,15 +122,19 @@ package enum ReachabilityRules {
     ) -> Judgement {
         var best: Judgement?
         var lowestRank = 2
+        var paths: [Nexthop.Path: Int] = [:]
         // The kernel does not choose a dead nexthop. If all are dead, they give the reason.
         let usable = nexthops.filter { !$0.flags.contains(.dead) }
         for nexthop in (usable.isEmpty ? nexthops : usable).sorted(by: Nexthop.isOrdered) {
             let next = judge(type, nexthop, of: candidate, traits: traits)
             lowestRank = min(lowestRank, next.flags.rank)
+            paths[nexthop.path] = next.flags.rank
             if best.map(next.replaces) ?? true { best = next }
         }
         guard var best else { return Judgement([], .interfaceGone) }
         if best.flags.rank == 2, lowestRank < 2 { best.kind = .someConnections }
+        let rank = best.flags.rank
+        best.choices = UInt16(clamping: max(1, paths.values.count { $0 == rank }))
         return best
     }
 

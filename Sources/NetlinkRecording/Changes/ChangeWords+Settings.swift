@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RoutingModel
+
 // Settings, in the words of sysctl(8).
 
 extension ChangeWords {

@@ -103,6 +103,11 @@ struct SnapshotLookup {
         choosesDefault = query.inputInterface == 0
     }
 
+    /// That the kernel's hash decides, in words.
+    static func choice(of count: Int) -> String {
+        "the kernel chooses one of \(count) nexthops by a hash of the packet"
+    }
+
     static func undecided(_ reason: String) -> ReachabilityError {
         ReachabilityError(.undecided, operation: "find a route in the tables", message: reason)
     }
@@ -223,7 +228,7 @@ extension NetworkSnapshot {
         }
         let nexthops = answer?.bound(toInterface: query.outputInterface).nexthops ?? []
         let count = nexthops.count { !$0.flags.contains(.dead) }
-        if count > 1 { reasons.append("the kernel chooses one of \(count) nexthops by a hash of the packet") }
+        if count > 1 { reasons.append(SnapshotLookup.choice(of: count)) }
         return reasons
     }
 

@@ -291,7 +291,7 @@ extension ReplayMonitor {
                 }
                 steps.remove(at: place)
                 return true
-            case .change, .event: continue
+            case .change, .event, .evidence: continue
             }
         }
         return false

@@ -93,9 +93,13 @@ extension NetworkState {
             case .success(let given): report = given
             case .failure(let error): return .undetermined(error.description)
             }
-            let differences = differences(from: report, source)
+            let (differences, isOpen) = differences(from: report, source)
             guard differences.isEmpty else {
                 return .fails("\(differences.joined(separator: ", ")): \(report.reason)")
+            }
+            if isOpen {
+                let count = report.otherNexthops.count + 1
+                return .undetermined("\(SnapshotLookup.choice(of: count)): \(report.reason)")
             }
             if sourceAddress != nil, report.sourceAddress == nil {
                 return .undetermined("the kernel can select several source addresses: \(report.reason)")
@@ -107,21 +111,35 @@ extension NetworkState {
             return .holds
         }
 
-        private func differences(from report: ReachabilityReport, _ source: NetworkSource?) -> [String] {
+        /// What differs, and whether the kernel's choice among several nexthops decides.
+        private func differences(
+            from report: ReachabilityReport, _ source: NetworkSource?
+        ) -> (words: [String], isOpen: Bool) {
             let reachable = report.isReachable
             if let isReachable, isReachable != reachable {
-                return [reachable ? "it is reachable" : "it is not reachable"]
+                return ([reachable ? "it is reachable" : "it is not reachable"], false)
             }
             var found: [String] = []
-            func compare<Value: Equatable>(_ name: String, _ expected: Value?, _ value: Value?) {
-                guard let expected, expected != value else { return }
-                found.append(value.map { "the \(name) is \($0)" } ?? "it has no \(name)")
+            var isOpen = false
+            func compare<Value: Equatable>(
+                _ name: String, _ expected: Value?, _ value: Value?, or others: [Value?] = []
+            ) {
+                guard let expected else { return }
+                let matches = ([value] + others).count { $0 == expected }
+                if matches == 0 { found.append(value.map { "the \(name) is \($0)" } ?? "it has no \(name)") }
+                if matches > 0, matches <= others.count { isOpen = true }
             }
-            compare("gateway", gateway, report.gateway?.withoutZone)
+            let others = report.otherNexthops
+            compare(
+                "gateway", gateway, report.gateway?.withoutZone, or: others.map { $0.gateway?.withoutZone })
             let index = interface.flatMap { try? source?.facts.routing.interfaceIndex(named: $0) }
-            if index == nil || index != report.interface?.index {
-                compare("interface", interface, report.interface?.name)
+            // An alternative name is another name of the same interface.
+            func name(_ own: String?, _ place: UInt32?) -> String? {
+                index != nil && index == place ? interface : own
             }
+            compare(
+                "interface", interface, name(report.interface?.name, report.interface?.index),
+                or: others.map { name($0.interfaceName, $0.interfaceIndex) })
             if !reachable || report.sourceAddress != nil {
                 compare("source address", sourceAddress, report.sourceAddress?.withoutZone)
             }
@@ -131,7 +149,7 @@ extension NetworkState {
             if let letters, letters != report.flags.letters {
                 found.append("the flags are \(report.flags.letters)")
             }
-            return found
+            return (found, isOpen)
         }
     }
 

@@ -2,6 +2,7 @@
 
 package import NetlinkReachability
 package import RoutingModel
+internal import SystemSupport
 
 /// The events of the calling thread's network namespace as they arrive, with the requester of each, and which of them
 /// changed the answers to queries.

@@ -31,7 +31,7 @@ struct TargetQuestion<Value: CustomStringConvertible & Sendable> {
             let value = try? answer.get()
             status = status.worse(value.map { isYes($0) ? .success : .unreachable } ?? .undetermined)
             if targets.isQuiet { return }
-            if let error = answer.failure, !output.isTerminal { printError("\(text): \(error)") }
+            if let error = answer.failure, !output.isTerminal { printError("\(text): \(error.advice)") }
             if targets.format == .json {
                 buffer.line { json in
                     json.member("target", text)
@@ -39,7 +39,7 @@ struct TargetQuestion<Value: CustomStringConvertible & Sendable> {
                 }
             } else {
                 buffer.append(
-                    "\(text): \(value?.description ?? "error: \(answer.failure?.description ?? "")")\n")
+                    "\(text): \(value?.description ?? "error: \(answer.failure?.words ?? "")")\n")
             }
             try output.deliver(&buffer)
         }
@@ -75,7 +75,7 @@ extension TargetQuestion<PacketArrival> {
             json.member("outcome", arrival?.outcome.rawValue)
             json.pathMembers(
                 arrival?.interface, hasType: false, arrival?.gateway, arrival?.reason,
-                arrival?.reason.description ?? answer.failure?.description ?? "", answer.failure)
+                arrival?.reason.description ?? answer.failure?.words ?? "", answer.failure)
             json.member("icmp", arrival?.icmpError?.description)
         }
     }
@@ -97,11 +97,11 @@ extension TargetQuestion<PacketEgress> {
             let egress = try? answer.get()
             json.member("leaves", egress?.leaves)
             json.member("obstacle", egress?.obstacle?.rawValue)
-            json.member("reason", egress?.reason ?? answer.failure?.description ?? "")
+            json.member("reason", egress?.reason ?? answer.failure?.words ?? "")
             json.member("rule", object: egress?.rule) { $1.members($0) }
             json.member("route", object: egress?.route) { $1.members($0) }
             json.member("other", object: egress?.other) { $1.members($0) }
-            json.member("error", answer.failure?.description)
+            json.member("error", answer.failure?.words)
         }
     }
 }

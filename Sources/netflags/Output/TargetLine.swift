@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import NetlinkReachability
 import NetlinkRecording
 
@@ -81,12 +82,13 @@ extension Answer {
     /// The message about a mistyped name; `nil` for other answers.
     var mistake: String? { report?.reason.mistake }
 
-    /// Whether two answers have the same flags, interface and gateway, or the same error.
+    /// Whether two answers have the same flags, interface and gateway, and the same other ones that the kernel can
+    /// choose, or the same error.
     func isSame(as other: Self) -> Bool {
         switch (self, other) {
         case (.success(let one), .success(let other)):
             one.flags == other.flags && one.interface?.name == other.interface?.name
-                && one.gateway == other.gateway
+                && one.gateway == other.gateway && one.otherPaths == other.otherPaths
         case (.failure(let one), .failure(let other)):
             one.code == other.code && one.description == other.description
         default: false
@@ -103,12 +105,31 @@ extension Answer {
     }
 }
 
+extension ReachabilityReport {
+    /// The interfaces and gateways of the other nexthops, in words.
+    fileprivate var otherPaths: Set<String> {
+        Set(otherNexthops.map { "\($0.gateway?.description ?? "") \($0.interfaceName ?? "")" })
+    }
+}
+
 extension ReachabilityReason {
     /// The message on standard error about an interface that does not exist; `nil` for other reasons.
     ///
     /// The name can be mistyped, so a command that evaluates once ends with status 2. `watch` and `wait` wait for the
     /// interface.
-    var mistake: String? { code == .noInterface ? "\(self): give one that `ip link` lists" : nil }
+    var mistake: String? { code == .noInterface ? ReachabilityError.adding(interfaceTo: description) : nil }
+}
+
+extension ReachabilityError {
+    /// The text for a line: of an interface that does not exist, the words of the reason `noInterface`.
+    var words: String { number == ENODEV ? message : description }
+
+    /// The text for standard error, with what to write instead.
+    var advice: String { number == ENODEV ? Self.adding(interfaceTo: message) : description }
+
+    fileprivate static func adding(interfaceTo words: String) -> String {
+        "\(words): give one that `ip link` lists"
+    }
 }
 
 extension Result {

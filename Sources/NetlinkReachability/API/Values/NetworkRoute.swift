@@ -181,7 +181,8 @@ extension NetworkRoute {
 }
 
 extension NetworkRoute.Nexthop {
-    fileprivate init(_ nexthop: RoutingModel.Nexthop, _ name: (UInt32) -> String?) {
+    /// Creates a nexthop from one of the kernel.
+    init(_ nexthop: RoutingModel.Nexthop, _ name: (UInt32) -> String?) {
         let index = nexthop.interfaceIndex == 0 ? nil : nexthop.interfaceIndex
         self.init(
             interfaceIndex: index,

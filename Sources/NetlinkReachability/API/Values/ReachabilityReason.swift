@@ -13,19 +13,23 @@ internal import RoutingModel
 public struct ReachabilityReason: Hashable, Sendable, Codable {
     /// The fact that decided, for programs.
     public let code: Code
+    /// The number of nexthops among which the kernel chooses by a hash that is not known; `nil` for one.
+    package let choices: UInt16?
     /// The interface that decided, or the subject of the sentence.
     package let name: String
     /// A second detail in the sentence.
     package let other: String
 
-    package init(_ code: Code, _ name: String = "", other: String = "") {
+    package init(_ code: Code, _ name: String = "", other: String = "", choices: UInt16 = 1) {
         self.code = code
+        self.choices = choices > 1 ? choices : nil
         self.name = name
         self.other = other
     }
 
     private enum CodingKeys: String, CodingKey {
         case code
+        case choices = "nexthops"
         case name = "subject"
         case other = "detail"
     }
@@ -34,6 +38,10 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
 extension ReachabilityReason: CustomStringConvertible {
     /// One short sentence, without a full stop.
     public var description: String {
+        choices.map { "\(sentence), or by another of \($0) nexthops" } ?? sentence
+    }
+
+    private var sentence: String {
         switch code {
         case .localAddress: "this host's own address"
         case .anycastAddress: "an anycast address that this host answers to"

@@ -64,6 +64,24 @@ struct RulesMultipathTests {
         #expect(judge(.route(.nexthops(nexthops)), [.eth0, .eth1]).kind == kind)
     }
 
+    /// The reason had been that of the first of them, as if the kernel took it.
+    @Test(
+        arguments: [
+            ([Nexthop(interfaceIndex: 2, gateway: gateway), Nexthop(interfaceIndex: 3)], 2),
+            ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)], 2),
+            ([Nexthop(interfaceIndex: 2, gateway: gateway), Nexthop(interfaceIndex: 2)], 2),
+            // Twice the same path, one that is not chosen, and one alone.
+            ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 2)], 1),
+            ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3, flags: .dead)], 1),
+            ([Nexthop(interfaceIndex: 2)], 1),
+            // The reason says already that it is about some connections.
+            ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3, flags: .linkDown)], 1),
+        ] as [([Nexthop], Int)])
+    func `the reason says among how many nexthops the kernel chooses`(nexthops: [Nexthop], count: Int) {
+        let words = "\(judge(.route(.nexthops(nexthops)), [.eth0, .eth1]).reason)"
+        #expect(words.hasSuffix(", or by another of 2 nexthops") == (count == 2), "\(words)")
+    }
+
     @Test func `a usable nexthop outranks one that has to connect, and that one a dead one`() {
         let dead = Nexthop(interfaceIndex: 2, gateway: gateway, flags: .dead)
         let dormant = Nexthop(interfaceIndex: 5, gateway: gateway)

@@ -77,6 +77,46 @@ struct WhatIfTests {
         #expect(json.lines.first.flatMap { JSONValue($0) }?["openChoices"] == .array([.string(choice)]))
     }
 
+    /// Each had held if the first nexthop was as expected, and failed otherwise, also where the kernel takes the other.
+    @Test(arguments: [
+        ("10.8.3.4 via 192.0.2.2", 2, "the kernel chooses one of 2 nexthops by a hash of the packet"),
+        ("10.8.3.4 via 203.0.113.1", 2, "the kernel chooses one of 2 nexthops by a hash of the packet"),
+        ("10.8.3.4 dev eth1", 2, "the kernel chooses one of 2 nexthops by a hash of the packet"),
+        ("10.8.3.4 via 192.0.2.99", 1, "the gateway is 192.0.2.2"), ("10.8.3.4 reachable", 0, ""),
+    ])
+    func `an expectation about one of several nexthops is not determined`(
+        line: String, status: Int32, words: String
+    ) throws {
+        let change =
+            "route replace 10.8.0.0/16 nexthop via 192.0.2.2 dev eth0 nexthop via 203.0.113.1 dev eth1"
+        let result = try NetflagsProcess.run(
+            ["what-if", "--assert", "-", "--replay", Night.path, "--at", "02:02", change],
+            input: Array(line.utf8))
+        #expect(result.status == status)
+        #expect(result.output.contains(words), "\(result.output)")
+    }
+
+    @Test func `a nexthop that comes or goes is a difference, and a change elsewhere is none`() throws {
+        let several =
+            "route replace 10.8.0.0/16 nexthop via 192.0.2.2 dev eth0 nexthop via 203.0.113.1 dev eth1"
+        let back = "route replace 10.8.0.0/16 via 192.0.2.2"
+        func run(_ changes: String...) throws -> (status: Int32?, output: String) {
+            let result = try NetflagsProcess.run(
+                ["what-if", "--replay", Night.path, "--at", "02:02"] + changes + ["--", "10.8.3.4"])
+            return (result.status, result.output)
+        }
+        let found = try run(several)
+        #expect(found.status == 1)
+        #expect(
+            found.output.contains(
+                "\n+ -R -------  yes  through gateway 192.0.2.2 on eth0, or by another of 2 nexthops\n"),
+            "\(found.output)")
+        #expect(
+            try run(several, back).output.contains("\n+ -R -------  yes  through gateway 192.0.2.2 on eth0\n")
+        )
+        #expect(try run("addr add 10.99.0.1/24 dev eth0").status == 0)
+    }
+
     @Test(.needs(.veth))
     func `an address that is made of an unknown hardware address is marked`() throws {
         let host = try TestNamespace()
