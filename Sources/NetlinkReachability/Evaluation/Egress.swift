@@ -69,6 +69,10 @@ extension Known {
             let words = exits.count == 1 ? "" : "those of some connections, "
             return PacketEgress(nil, "\(words)\(evaluation.reason)", route: answer.entry.map(search.named))
         }
+        if isDelivered {
+            return PacketEgress(
+                .route, "\(evaluation.reason): its packets stay on lo", route: answer.entry.map(search.named))
+        }
         if query.outputInterface != 0, query.outputInterface != link.index {
             return PacketEgress(
                 .binding, "the socket is bound to \(evaluation.boundInterface ?? "another interface")")

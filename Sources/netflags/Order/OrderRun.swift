@@ -24,7 +24,7 @@ struct OrderRun {
                     addresses.append(address)
                 }
                 if let reason = found.reason(text, options) {
-                    others.append(OrderLine(target: text, reason: reason.description))
+                    others.append(OrderLine(target: text, missing: reason))
                 }
             case .failure(let error):
                 others.append(OrderLine(target: text, error: error))
@@ -92,21 +92,24 @@ struct OrderLine {
     var entry: OrderedAddress?
     /// The address, also if it could not be evaluated; `nil` if there is none.
     var address: IPAddress?
-    /// Why there is no address, or no address that could be evaluated.
-    var reason = "the target could not be evaluated"
+    /// Why there is no address; `nil` if there is one.
+    var missing: ReachabilityReason?
     /// Why the address could not be evaluated, or why the name could not be resolved.
     var error: ReachabilityError?
 
     /// The reason of the flags.
-    var words: String { entry?.reason.description ?? reason }
+    var words: String { reason?.description ?? "the target could not be evaluated" }
+
+    private var reason: ReachabilityReason? { entry?.reason ?? missing }
 }
 
 extension OrderLine {
     /// Writes the table of `netflags order`.
     static func writeText(_ lines: [OrderLine], for output: Output, to buffer: inout ByteBuffer) {
-        // A target that is an address needs no second column for the address.
+        // A target that is an address needs no second column for the address, and one name none beside its addresses.
         let showsTarget =
-            lines.contains { !$0.isAddress } && Set(lines.map(\.target)).count > 1
+            lines.contains { $0.address == nil }
+            || lines.contains { !$0.isAddress } && Set(lines.map(\.target)).count > 1
         let headings =
             ["RANK", "ADDRESS"] + (showsTarget ? ["TARGET"] : [])
             + [ReachabilityFlags.heading, "UP", "DEV", "SOURCE", "RULE", "REASON"]
@@ -144,7 +147,7 @@ extension OrderLine {
             json.member("rank", entry?.rank)
             json.member("rule", entry?.rule?.description)
             json.members(entry?.flags ?? [])
-            json.pathMembers(entry?.interface, entry?.gateway, entry?.reason, words, error)
+            json.pathMembers(entry?.interface, entry?.gateway, reason, words, error)
         }
     }
 }

@@ -65,6 +65,9 @@ struct LossFormat {
                 }
                 for loss in losses { write(loss, text, to: &buffer) }
             } else {
+                if let mistake = answer.mistake, !Output.standard.isTerminal {
+                    printError("\(text): \(mistake)")
+                }
                 writeTable(text, answer, losses, to: &buffer)
             }
             let isUnknown =
