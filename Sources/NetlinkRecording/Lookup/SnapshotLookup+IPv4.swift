@@ -103,7 +103,7 @@ extension SnapshotLookup {
             return true
         }
         return link.flags.contains(.loopback) || link.vrfTable != nil
-            || InputSettings(own: link.settings, all: snapshot.settings).routesLoopback == true
+            || snapshot.inputSettings(ofInterface: index)?.routesLoopback == true
     }
 
     /// Whether the packet's source may leave through the nexthop that the kernel chooses.

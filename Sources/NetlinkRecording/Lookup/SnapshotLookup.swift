@@ -270,6 +270,7 @@ extension NetworkSnapshot {
         SourceAddressSelection.selectIPv4(
             near: gateway,
             scope: scope,
+            routesLoopback: inputSettings(ofInterface: index)?.routesLoopback == true,
             among: addresses(ofInterface: index, family: .v4),
             orElse: ipv4Addresses(inDomainOf: index)
         )

@@ -48,12 +48,13 @@ package enum SourceAddressSelection {
 extension SourceAddressSelection {
     /// The IPv4 source address that the kernel selects for a route without a preferred source: `inet_select_addr`.
     ///
-    /// An address with a narrower scope than the destination is skipped. What it cannot know: the setting
-    /// `route_localnet`.
+    /// An address with a narrower scope than the destination is skipped.
     ///
     /// - Parameters:
     ///   - gateway: The gateway, whose subnet is preferred; `nil` if the destination is on the link.
     ///   - scope: The scope of the route, which is the distance of the destination.
+    ///   - routesLoopback: Whether the interface, or all, have `route_localnet`: an address of scope host then counts as
+    ///     one of scope link.
     ///   - own: The addresses of the outgoing interface, in the order in which they were added.
     ///   - others: The addresses of the host, or of one VRF, in the order of the kernel's search: those of the VRF
     ///     itself, then those of each interface by its index.
@@ -61,11 +62,13 @@ extension SourceAddressSelection {
     package static func selectIPv4(
         near gateway: IPAddress?,
         scope: RouteScope,
+        routesLoopback: Bool,
         among own: [InterfaceAddress],
         orElse others: @autoclosure () -> [InterfaceAddress]
     ) -> IPAddress? {
+        let narrowest: RouteScope = routesLoopback ? .link : .host
         let usable = own.inKernelOrder.filter {
-            min($0.scope.rawValue, RouteScope.host.rawValue) <= scope.rawValue
+            min($0.scope.rawValue, narrowest.rawValue) <= scope.rawValue
         }
         let mate = gateway.flatMap { gateway in usable.first { $0.subnet?.contains(gateway) ?? false } }
         if let address = mate ?? usable.first { return address.address }

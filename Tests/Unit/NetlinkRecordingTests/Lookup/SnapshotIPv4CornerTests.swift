@@ -48,6 +48,23 @@ struct SnapshotIPv4CornerTests {
         #expect(way(false, all: true) == "0.0.0.0/0 192.0.2.1 dev 2")
     }
 
+    /// It was that of the wider scope, with the setting too.
+    @Test func `with route_localnet an address of scope host is the source of packets to the link`() throws {
+        func source(_ isSet: Bool) throws -> IPAddress? {
+            var link = Link(index: 2, name: "eth0")
+            link.settings = RoutingSettings(ipv4IgnoresLinkdown: false, routesLoopback: isSet)
+            let hidden = InterfaceAddress(
+                interfaceIndex: 2, address: IPAddress(10, 9, 2, 3), prefixLength: 32, scope: .host)
+            let host = Self.host(
+                .link(LinkReport(link)), .address(hidden),
+                .route("10.0.0.0/8", dev: 2) { $0.scope = .link })
+            let query = RouteQuery(destination: IPAddress(10, 0, 0, 1)).forPacket
+            return try SnapshotRouting(host).answer(to: query).source
+        }
+        #expect(try source(false) == Self.own.address)
+        #expect(try source(true) == IPAddress(10, 9, 2, 3))
+    }
+
     /// The hash of a packet chooses the nexthop, and so whether the packet leaves.
     @Test func `packets from 127.0.0.1 are undecided if only some nexthops let them leave`() {
         func way(_ settings: [Bool]) -> String {
