@@ -90,6 +90,9 @@ extension Rule {
             open.insert(.vrf)
             return true
         }
+        if packet.vrf != nil, packet.vrfReplacesPort {
+            return index == 0 && packet.vrf?.isNamed(name) == true
+        }
         return index == 0
             && (packet.vrf?.isNamed(name) == true || packet.outputInterface?.isNamed(name) == true)
     }

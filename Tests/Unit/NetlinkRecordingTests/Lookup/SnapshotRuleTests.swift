@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Fakes
-import NetlinkRecording
 import RoutingModel
 import Testing
+
+@testable import NetlinkRecording
 
 /// What policy rules take, one selector and one action at a time.
 ///
@@ -189,5 +190,19 @@ struct SnapshotRuleTests {
             .route("10.0.0.0/8", dev: 3) { $0.table = 100 })
         #expect(host.way("10.0.0.1", dev: 4).hasPrefix("undecided: kernels differ"))
         #expect(host.way("10.0.0.1") == Self.default4)
+    }
+
+    /// Until Linux 5.17, `l3mdev_update_flow` replaced the port of a VRF by the VRF. The rule had matched on each kernel.
+    @Test(arguments: [((5, 17), "10.0.0.0/8 link dev 3"), ((5, 18), "errno 13"), ((6, 18), "errno 13")])
+    func `a rule that names a port of a VRF sees it from Linux 5.18 on`(release: (Int, Int), way: String) {
+        let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
+        var port = Link(index: 3, name: "eth1", flags: [.up, .running, .lowerUp])
+        (port.master, port.portKind) = (4, "vrf")
+        var host = Self.host(
+            { $0.outputInterface = "eth1" }, .link(LinkReport(vrf)), .link(LinkReport(port)),
+            .rule(.v4, 1_000, .lookup(table: 0)) { $0.isL3MDev = true },
+            .route("10.0.0.0/8", dev: 3) { $0.table = 100 })
+        host.kernel = KernelRelease(release.0, release.1)
+        #expect(host.way("10.0.0.1", dev: 3) == way)
     }
 }
