@@ -98,7 +98,14 @@ struct DifferenceLinks {
             let groups = old.groups(ofNexthop: id)
             let objects = groups.union([id])
             let affected = routes { $0.nexthopID != 0 && objects.contains($0.nexthopID) }
-            tryOut(index, affected)
+            // A member that goes leaves its groups.
+            let members = differences.indices.filter { other in
+                guard case .nexthop(let group) = differences[other], let id = group.latest?.id else {
+                    return false
+                }
+                return groups.contains(id)
+            }
+            tryOut(index, affected + members)
         case .settings(let change):
             tryOut(index, routes { _ in true }, change.new?.changes)
         case .route, .rule, .neighbour: break

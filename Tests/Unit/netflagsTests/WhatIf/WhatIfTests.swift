@@ -117,6 +117,20 @@ struct WhatIfTests {
         #expect(try run("addr add 10.99.0.1/24 dev eth0").status == 0)
     }
 
+    /// The cause had been the group of nexthops.
+    @Test(.needs(.veth, .nexthops))
+    func `a group of nexthops that loses a member follows from what took the member away`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "198.51.100.1/24")
+        try host.ip(
+            "nexthop add id 1 via 192.0.2.254 dev w0", "nexthop add id 2 via 198.51.100.254 dev w1",
+            "nexthop add id 9 group 1/2", "route add 10.50.0.0/16 nhid 9")
+        let command = [NetflagsProcess.path, "what-if", "link set w1 down", "--", "10.50.1.1"]
+        let output = try host.run(host.entering(command)).output
+        #expect(output.hasSuffix("\n  because w1 was set down\n"), "\(output)")
+    }
+
     @Test(.needs(.veth))
     func `an address that is made of an unknown hardware address is marked`() throws {
         let host = try TestNamespace()
