@@ -21,6 +21,19 @@ private struct EgressSearch {
             obstacle, evaluation.reason.description, route: evaluation.answer?.entry.map(named))
     }
 
+    /// How packets leave through the interface, in words.
+    ///
+    /// Of several nexthops, the one that decided can be on another interface.
+    func words(of answer: RouteAnswer) -> String {
+        guard Set(answer.nexthops.map(\.interfaceIndex)).count > 1, answer.type == .unicast,
+            let nexthop = answer.nexthops.first(where: { $0.interfaceIndex == link.index })
+        else { return "\(evaluation.reason)" }
+        let reason = ReachabilityReason(
+            nexthop.gateway == nil ? .onLink : .gateway, link.name,
+            other: nexthop.gateway?.description ?? "")
+        return "those of some connections, \(reason)"
+    }
+
     func named(_ route: Route) -> NetworkRoute { NetworkRoute(route, name: { names[$0] }) }
 
     /// A route in words, with the interfaces that it leaves through.
@@ -66,8 +79,7 @@ extension Known {
             if isDown, !isDelivered, evaluation.nexthop?.interfaceIndex != link.index {
                 return PacketEgress(.noCarrier, "\(link.name) has no carrier")
             }
-            let words = exits.count == 1 ? "" : "those of some connections, "
-            return PacketEgress(nil, "\(words)\(evaluation.reason)", route: answer.entry.map(search.named))
+            return PacketEgress(nil, search.words(of: answer), route: answer.entry.map(search.named))
         }
         if isDelivered {
             return PacketEgress(

@@ -85,6 +85,16 @@ struct WhyNotTests {
         #expect(output.split(separator: "\n").first.map(String.init) == "\(target): \(expected)")
     }
 
+    /// The words had been those of the nexthop on the other interface.
+    @Test(.needs(.veth)) func `of several nexthops the one through the interface is named`() throws {
+        let host = try TestNamespace()
+        try host.wire("w0", "192.0.2.1/24")
+        try host.wire("w1", "198.51.100.1/24")
+        try host.ip("route add default nexthop via 192.0.2.254 nexthop via 198.51.100.254")
+        let output = try host.run([NetflagsProcess.path, "--why-not", "w1", "default"]).output
+        #expect(output == "default: yes: those of some connections, through gateway 198.51.100.254 on w1\n")
+    }
+
     // MARK: Random networks
 
     /// The beginning of the series: another one for each value of `SOAK_SEED`.
