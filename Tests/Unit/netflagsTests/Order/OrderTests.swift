@@ -21,6 +21,14 @@ struct OrderTests {
         result.lines.compactMap { JSONValue($0) }
     }
 
+    /// A single name that has no address had a row of dashes, and no code.
+    @Test func `the row of a name that has no address names it`() throws {
+        let text = try NetflagsProcess.run("order", "-6", "192.0.2.9")
+        #expect(text.lines.count == 1 && text.lines[0].contains("192.0.2.9"), "\(text.output)")
+        let json = try NetflagsProcess.run("order", "--json", "-6", "192.0.2.9")
+        #expect(Self.objects(json).first?["code"] == .string("excludedFamily"), "\(json.output)")
+    }
+
     @Test(arguments: Recordings.networks)
     func `the program orders addresses in a recording as the library does`(file: String) throws {
         let source = try NetworkSource.recording(path: file)

@@ -8,6 +8,14 @@ import Testing
 @testable import netflags
 
 struct LossTests {
+    /// There was no message on standard error.
+    @Test func `a missing interface is a mistake with advice`() throws {
+        let result = try NetflagsProcess.run("what-if", "--each", "--replay", Night.path, "fe80::1%nosuch0")
+        #expect(result.status == 2)
+        let mistake = "fe80::1%nosuch0: there is no interface \"nosuch0\""
+        #expect(result.errors == "netflags: \(mistake): give one that `ip link` lists\n")
+    }
+
     @Test func `each thing on the way has a row with what its loss would do`() throws {
         let result = try NetflagsProcess.run("what-if", "--each", "--replay", Night.path, "default")
         #expect(result.status == 1)
