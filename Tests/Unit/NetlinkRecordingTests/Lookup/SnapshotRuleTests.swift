@@ -192,7 +192,9 @@ struct SnapshotRuleTests {
         #expect(host.way("10.0.0.1") == Self.default4)
     }
 
-    /// Until Linux 5.17, `l3mdev_update_flow` replaced the port of a VRF by the VRF. The rule had matched on each kernel.
+    /// The rule had matched on each kernel.
+    ///
+    /// Until Linux 5.17, `l3mdev_update_flow` replaced the port of a VRF by the VRF.
     @Test(arguments: [((5, 17), "10.0.0.0/8 link dev 3"), ((5, 18), "errno 13"), ((6, 18), "errno 13")])
     func `a rule that names a port of a VRF sees it from Linux 5.18 on`(release: (Int, Int), way: String) {
         let vrf = Link(index: 4, name: "red", flags: [.up, .running, .master], kind: "vrf", vrfTable: 100)
