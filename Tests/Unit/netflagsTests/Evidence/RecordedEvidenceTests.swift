@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Fakes
 import Glibc
 import NamespaceTraits
 import TestNamespaces
@@ -9,7 +8,7 @@ import Testing
 /// A recorder of a host whose servers fall silent.
 @Suite(.needs(.veth))
 struct RecordedEvidenceTests {
-    @Test func `a recorder notes that the far side is silent, and that it answers again`() async throws {
+    @Test func `a recorder notes that the far side is silent, and that it answers again`() throws {
         let host = try TestNamespace()
         let server = try host.makePeer()
         try server.ip("addr add 198.51.100.1/32 dev lo", "addr add 198.51.100.2/32 dev lo")
@@ -24,13 +23,13 @@ struct RecordedEvidenceTests {
             try NetflagsProcess.run("timeline", "--json", file.path, "default").lines
                 .compactMap { JSONValue($0)?["kind"]?.string }
         }
-        try await eventually("the recording has begun") { try kinds() == ["reachable"] }
+        try host.wait(until: "the recording has begun") { try kinds() == ["reachable"] }
         // The gateway goes on answering, and the servers' packets to the host are dropped.
         try server.ip("route add blackhole 192.0.2.2")
         try host.command(["exchange"])
-        try await eventually("the silence is recorded") { try kinds().last == "silent" }
+        try host.wait(until: "the silence is recorded") { try kinds().last == "silent" }
         try server.ip("route del blackhole 192.0.2.2")
-        try await eventually("the answer is recorded") { try kinds().last == "reachable" }
+        try host.wait(until: "the answer is recorded") { try kinds().last == "reachable" }
         #expect(try recorder.end(signal: SIGINT).status == 0)
         let silences = try NetflagsProcess.run("timeline", "--json", "--losses", file.path, "default").lines
             .compactMap { JSONValue($0) }
