@@ -53,12 +53,13 @@ extension Known {
         guard link.flags.contains(.up) else { return packet.dropped(.interfaceDown) }
         if link.flags.contains(.loopback), let looped = try looped(packet) { return looped }
         let isMarkOpen = query.destination.family == .v4 && query.mark == 0
-        // Noted, to be asked for together with the route.
-        if isMarkOpen { _ = host.rules.find() }
+        // Noted, to be asked for together with the route. Few outcomes depend on the list of rules.
+        if isMarkOpen { _ = unnotified.rules.find() }
         let arrival = try evaluate(packet)
         guard isMarkOpen else { return arrival }
         let marks = try marks()
         guard !marks.isEmpty, try settings(of: packet).looksBackByMark != false else { return arrival }
+        _ = try host.rules.get()
         // A firewall can restore the mark of a connection on its answers, so each mark must give the same outcome.
         for mark in marks {
             var marked = query
@@ -103,7 +104,7 @@ extension Known {
 
     /// The marks that IPv4 rules match.
     private mutating func marks() throws(Interruption) -> Set<UInt32> {
-        Set(try host.rules.get().filter { $0.family == .v4 }.compactMap(\.mark?.value)).subtracting([0])
+        Set(try unnotified.rules.get().filter { $0.family == .v4 }.compactMap(\.mark?.value)).subtracting([0])
     }
 
     /// The outcome of a packet on the loopback interface that this host sends to itself; `nil` for another one.

@@ -199,7 +199,6 @@ package final class ScriptedRouting: RoutingSource {
             return give(script.interfaces.first { $0.link.isNamed(name) }?.index)
         case .addresses(let give) where tables == nil: return give(script.addresses)
         case .sourceAddresses(_, let give) where tables == nil: return give(script.sources)
-        // Few scripts have the routes of the host's own addresses, which every arriving packet would need.
         case .inputSettings: return query.unknown
         default: break
         }
@@ -225,6 +224,12 @@ extension ScriptedRouting.State {
 
     /// Answers a query, and records it without the properties that only select the answer.
     fileprivate mutating func answer(to query: RouteQuery) throws(ReachabilityError) -> RouteAnswer {
+        // Few scripts have the routes of the host's own addresses, which every arriving packet would need.
+        guard query.inputInterface == 0 else {
+            throw ReachabilityError(
+                .undecided, operation: "find what becomes of a packet",
+                message: "the script has no such answer")
+        }
         var plain = query
         (plain.selectsNexthop, plain.wantsEntry) = (false, false)
         guard query.selectsNexthop else {
