@@ -92,10 +92,3 @@ extension NetworkQuery where Value: Equatable {
         self.init(OutsideQuery(description, read))
     }
 }
-
-extension DrivenMonitor {
-    /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
-    package init(_ queries: [NetworkQuery<Value>]) {
-        self.init(observing: queries.map(\.query))
-    }
-}

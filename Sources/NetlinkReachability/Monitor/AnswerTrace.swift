@@ -40,13 +40,9 @@ package struct AnswerTrace<Value: Sendable> {
     private var items: [Item]
     private var index = AddressIndex()
 
-    init(observing queries: [any Query<Value>]) {
-        items = queries.map { Item(query: $0) }
-    }
-
     /// Creates a trace of queries that are not evaluated yet.
     package init(_ queries: [NetworkQuery<Value>] = []) {
-        self.init(observing: queries.map(\.query))
+        items = queries.map { Item(query: $0.query) }
     }
 
     /// Adds a query, which is not evaluated yet, and returns its number.

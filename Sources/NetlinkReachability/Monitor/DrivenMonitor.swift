@@ -41,9 +41,9 @@ package struct DrivenMonitor<Value: Sendable> {
     package private(set) var due: MonitorInstant?
 
     /// Creates a monitor whose queries are evaluated from ``begin(at:)`` on.
-    init(observing queries: [any Query<Value>]) {
-        self.queries = queries
-        trace = AnswerTrace(observing: queries)
+    package init(_ queries: [NetworkQuery<Value>]) {
+        self.queries = queries.map(\.query)
+        trace = AnswerTrace(queries)
         results = Array(repeating: nil, count: queries.count)
     }
 

@@ -173,7 +173,7 @@ struct MonitorLoop: ~Copyable {
             // poll.
             counters.take(feed.counters)
             self.feed = nil
-            state.notePollingNeeded(at: now)
+            state.setPolling(true, at: now)
             pollsOfFailure = state.polls
             return true
         }
@@ -190,7 +190,7 @@ struct MonitorLoop: ~Copyable {
         published.take(FeedCounters())
         feed = opened
         pollsOfFailure = nil
-        if isWhole { state.notePollingOver(at: clock.now) }
+        if isWhole { state.setPolling(false, at: clock.now) }
     }
 
     private mutating func watchResolverFiles() {
@@ -205,7 +205,7 @@ struct MonitorLoop: ~Copyable {
         followsNeighbours = true
         guard let feed, !feed.followNeighbours() else { return }
         counters.refusedGroups += 1
-        state.notePollingNeeded(at: now)
+        state.setPolling(true, at: now)
     }
 
     /// The most closed connections that are remembered, and that are read at once.

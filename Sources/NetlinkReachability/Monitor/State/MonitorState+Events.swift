@@ -82,15 +82,9 @@ extension MonitorState {
         names.refreshAll()
     }
 
-    /// Records that no more notifications will arrive.
-    mutating func notePollingNeeded(at now: MonitorInstant) {
-        isPolling = true
-        if !records.isEmpty { routineDue = now + routinePeriod }
-    }
-
-    /// Records that notifications arrive again.
-    mutating func notePollingOver(at now: MonitorInstant) {
-        isPolling = false
+    /// Records that no more notifications will arrive, or that they arrive again.
+    mutating func setPolling(_ isNeeded: Bool, at now: MonitorInstant) {
+        isPolling = isNeeded
         if !records.isEmpty { routineDue = now + routinePeriod }
     }
 

@@ -130,7 +130,7 @@ struct MonitorScheduleTests {
     @Test func `everything is evaluated periodically after the feed failed`() {
         var driver = Self.quiet()
         driver.move(to: 1_000)
-        driver.state.notePollingNeeded(at: driver.now)
+        driver.state.setPolling(true, at: driver.now)
         #expect(driver.deadline == 6_000)
     }
 
