@@ -122,19 +122,6 @@ extension Rule {
 }
 
 extension Recording.Mark.Kind {
-    /// The word in JSON.
-    fileprivate var word: String {
-        switch self {
-        case .overrun: "overrun"
-        case .suspended: "suspended"
-        case .stalled: "stalled"
-        case .unwritten: "unwritten"
-        case .interrupted: "interrupted"
-        case .ended: "ended"
-        case .cut: "cut"
-        case .damaged: "damaged"
-        case .clockSet: "clockSet"
-        case .clockBehind: "clockBehind"
-        }
-    }
+    /// The word in JSON: the name of the case.
+    fileprivate var word: String { String("\(self)".prefix { $0 != "(" }) }
 }
