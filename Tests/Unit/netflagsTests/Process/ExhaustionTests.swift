@@ -7,23 +7,13 @@ import Testing
 /// Commands of a process that has too few descriptors, too little memory or no thread.
 @Suite(.enabled(if: !ProcessResources.isSanitized, "sanitizers open files and reserve memory"))
 struct ExhaustionTests {
-    /// Runs a shell script in which `$0` is the program.
-    private func run(_ script: String) throws -> NetflagsProcess.Result {
-        let (output, errors) = (try MemoryFile(), try MemoryFile())
-        let process = try NetflagsProcess.start(
-            ["timeout", "60", "bash", "-c", script, NetflagsProcess.path],
-            descriptors: [0, output.descriptor, errors.descriptor]
-        )
-        return try NetflagsProcess.end(process, errors: errors.text, output: output.text)
-    }
-
     /// libdispatch ended the process with SIGILL.
     @Test(
         arguments: ["order name.example", "order localhost 127.0.0.1", "sockets", "sockets --quiet"],
         4...9
     )
     func `a process without descriptors ends with an answer or an error`(command: String, limit: Int) throws {
-        let result = try run("ulimit -n \(limit); exec \"$0\" \(command)")
+        let result = try NetflagsProcess.run(script: "ulimit -n \(limit); exec \"$0\" \(command)")
         #expect(result.signal == 0 && [0, 1, 2].contains(result.status), "\(result.errors)")
         if result.status == 2 { #expect(result.errors.contains("netflags: "), "\(result.errors)") }
     }
@@ -48,7 +38,8 @@ struct ExhaustionTests {
     {
         let size = try #require(Self.least) + more
         // The time limit is for a process that hangs.
-        let result = try run("ulimit -v \(size * 1_024); exec timeout 20 \"$0\" \(command)")
+        let result = try NetflagsProcess.run(
+            script: "ulimit -v \(size * 1_024); exec timeout 20 \"$0\" \(command)")
         #expect(result.signal == 0 && result.status != 124, "\(size) MiB")
     }
 }

@@ -55,6 +55,16 @@ struct NetflagsProcess {
         try run(arguments, input: Array(input.utf8), environment: environment)
     }
 
+    /// Runs a shell script in which `$0` is the program.
+    static func run(script: String) throws -> Result {
+        let (output, errors) = (try MemoryFile(), try MemoryFile())
+        let process = try start(
+            ["timeout", "60", "bash", "-c", script, path],
+            descriptors: [0, output.descriptor, errors.descriptor]
+        )
+        return try end(process, errors: errors.text, output: output.text)
+    }
+
     /// Starts a program with its descriptors and returns its process ID.
     static func start(
         _ command: [String],

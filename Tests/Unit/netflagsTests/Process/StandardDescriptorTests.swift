@@ -5,16 +5,6 @@ import TestSupport
 import Testing
 
 struct StandardDescriptorTests {
-    /// Runs a shell script in which `$0` is the program.
-    private func run(_ script: String) throws -> NetflagsProcess.Result {
-        let (output, errors) = (try MemoryFile(), try MemoryFile())
-        let process = try NetflagsProcess.start(
-            ["timeout", "60", "bash", "-c", script, NetflagsProcess.path],
-            descriptors: [0, output.descriptor, errors.descriptor]
-        )
-        return try NetflagsProcess.end(process, errors: errors.text, output: output.text)
-    }
-
     @Test(
         arguments: [
             ("\"$0\" - <&-", "stdin"), ("\"$0\" 127.0.0.1 >&-", "stdout"),
@@ -28,7 +18,7 @@ struct StandardDescriptorTests {
     func `a closed descriptor that the command needs is an error with status 2`(script: String, name: String)
         throws
     {
-        let result = try run(script)
+        let result = try NetflagsProcess.run(script: script)
         #expect(result.status == 2)
         #expect(result.output == "")
         #expect(result.errors.hasPrefix("netflags: "))
@@ -47,21 +37,21 @@ struct StandardDescriptorTests {
         ]
     )
     func `a recording into a pipe ends when its reader is gone, as by a broken pipe`(script: String) throws {
-        let result = try run(script)
+        let result = try NetflagsProcess.run(script: script)
         #expect(result.status == 2)
         #expect(result.errors.contains(": the recording ends here"), "\(result.errors)")
     }
 
     @Test(arguments: ["\"$0\" 127.0.0.1 <&-", "\"$0\" 127.0.0.1 2>&-", "\"$0\" 127.0.0.1 <&- 2>&-"])
     func `a closed descriptor that the command does not need changes nothing`(script: String) throws {
-        let result = try run(script)
+        let result = try NetflagsProcess.run(script: script)
         #expect(result.status == 0)
         #expect(result.output.hasPrefix("127.0.0.1 "))
     }
 
     @Test(.enabled(if: !ProcessResources.isSanitized, "sanitizers open files"))
     func `one free descriptor is enough for an address`() throws {
-        let result = try run("ulimit -n 4; exec \"$0\" 127.0.0.1")
+        let result = try NetflagsProcess.run(script: "ulimit -n 4; exec \"$0\" 127.0.0.1")
         #expect(result.status == 0)
         #expect(result.output.hasPrefix("127.0.0.1 "))
     }
@@ -73,7 +63,7 @@ struct StandardDescriptorTests {
     func `a name that cannot be resolved for lack of descriptors is an error that names them`(limit: Int)
         throws
     {
-        let result = try run("ulimit -n \(limit); exec \"$0\" name.example")
+        let result = try NetflagsProcess.run(script: "ulimit -n \(limit); exec \"$0\" name.example")
         #expect(result.status == 2)
         #expect(result.errors.contains("descriptors"), "\(result.errors)")
     }
@@ -83,7 +73,8 @@ struct StandardDescriptorTests {
         .enabled(if: !ProcessResources.isSanitized, "sanitizers read /proc")
     )
     func `without /proc the arguments are still read`() throws {
-        let result = try run("unshare -m bash -c 'umount -l /proc; \"$0\" 127.0.0.1' \"$0\"")
+        let result = try NetflagsProcess.run(
+            script: "unshare -m bash -c 'umount -l /proc; \"$0\" 127.0.0.1' \"$0\"")
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.output.hasPrefix("127.0.0.1 "))
     }
