@@ -465,10 +465,13 @@ package struct MultipathHashPolicy: RawRepresentable, Hashable, Sendable {
 
     /// By a hash of the addresses, and in IPv6 of the protocol: the default.
     package static let addresses = MultipathHashPolicy(rawValue: 0)
+    /// By a hash of the addresses inside of a forwarded tunnel; for packets of this host, as ``addresses``.
+    package static let innerAddresses = MultipathHashPolicy(rawValue: 2)
 
-    /// Whether all packets that a query describes use the same nexthop: the nexthop in the kernel's answer.
+    /// Whether all packets of this host that a query describes use the same nexthop: the nexthop in the kernel's
+    /// answer.
     package func choosesOneNexthop(for query: RouteQuery) -> Bool {
-        self == .addresses || (query.sourcePort != nil && query.destinationPort != nil)
+        self == .addresses || self == .innerAddresses || (query.sourcePort != nil && query.destinationPort != nil)
     }
 }
 

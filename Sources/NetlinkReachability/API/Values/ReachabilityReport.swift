@@ -69,9 +69,9 @@ public struct ReachabilityReport: Hashable, Sendable, Codable {
     /// The nexthops that packets can take instead of ``interface`` and ``gateway``.
     ///
     /// The kernel chooses one of several nexthops by a hash. It is empty if all packets take the same one, which the
-    /// running kernel names for an address if the hash is of the addresses alone (`fib_multipath_hash_policy` 0). The
-    /// default path stands for many addresses, and a recording does not contain the hash: there, each nexthop of the
-    /// route that the kernel can choose is listed, also one that cannot send.
+    /// running kernel names for an address if the hash is of the addresses alone (`fib_multipath_hash_policy` 0 and 2).
+    /// The default path stands for many addresses, and a recording does not contain the hash: there, each nexthop of
+    /// the route that the kernel can choose is listed, also one that cannot send.
     public var otherNexthops: [NetworkRoute.Nexthop] { knownOtherNexthops ?? [] }
     /// `nil` for none, as ``knownCarriers``.
     let knownOtherNexthops: [NetworkRoute.Nexthop]?

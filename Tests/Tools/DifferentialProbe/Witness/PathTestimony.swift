@@ -67,8 +67,8 @@ struct WitnessedNetwork {
     /// Whether a connected socket takes an interface that is dead, where the kernel chooses one of several nexthops by
     /// the addresses alone.
     func takesDead(_ query: RouteQuery, _ outcome: SocketWitness.Outcome) throws(ReachabilityError) -> Bool {
-        guard kernel.multipathHashPolicy(query.destination.unmapped.family) == .addresses,
-            let exit = try exit(of: query, outcome)
+        let policy = kernel.multipathHashPolicy(query.destination.unmapped.family)
+        guard policy == .addresses || policy == .innerAddresses, let exit = try exit(of: query, outcome)
         else { return false }
         return try isDead(exit.interface)
     }

@@ -153,6 +153,7 @@ struct PacketTests {
     @Test(
         arguments: [
             (.addresses, false, [hash, fromOwn, "interface 2", "from 192.0.2.2 through 2"]),
+            (.innerAddresses, false, [hash, fromOwn, "interface 2", "from 192.0.2.2 through 2"]),
             (.init(rawValue: 1), false, [hash, "interface 2, interface 3", "from - through 2 3"]),
             (.init(rawValue: 1), true, [hash, fromOwn, "interface 2", "from 192.0.2.2 through 2"]),
             // A recording does not hold it.
