@@ -120,26 +120,34 @@ extension NetworkState {
                 return ([reachable ? "it is reachable" : "it is not reachable"], false)
             }
             var found: [String] = []
-            var isOpen = false
-            func compare<Value: Equatable>(
-                _ name: String, _ expected: Value?, _ value: Value?, or others: [Value?] = []
-            ) {
-                guard let expected else { return }
-                let matches = ([value] + others).count { $0 == expected }
-                if matches == 0 { found.append(value.map { "the \(name) is \($0)" } ?? "it has no \(name)") }
-                if matches > 0, matches <= others.count { isOpen = true }
+            func compare<Value: Equatable>(_ name: String, _ expected: Value?, _ value: Value?) {
+                guard let expected, expected != value else { return }
+                found.append(value.map { "the \(name) is \($0)" } ?? "it has no \(name)")
             }
-            let others = report.otherNexthops
-            compare(
-                "gateway", gateway, report.gateway?.withoutZone, or: others.map { $0.gateway?.withoutZone })
             let index = interface.flatMap { try? source?.facts.routing.interfaceIndex(named: $0) }
             // An alternative name is another name of the same interface.
             func name(_ own: String?, _ place: UInt32?) -> String? {
                 index != nil && index == place ? interface : own
             }
-            compare(
-                "interface", interface, name(report.interface?.name, report.interface?.index),
-                or: others.map { name($0.interfaceName, $0.interfaceIndex) })
+            typealias Hop = (gateway: IPAddress?, interface: String?)
+            let first: Hop = (
+                report.gateway?.withoutZone, name(report.interface?.name, report.interface?.index)
+            )
+            let nexthops =
+                [first]
+                + report.otherNexthops.map { (other) -> Hop in
+                    (other.gateway?.withoutZone, name(other.interfaceName, other.interfaceIndex))
+                }
+            // One nexthop has to meet both.
+            let matches = nexthops.count { nexthop in
+                (gateway ?? nexthop.gateway) == nexthop.gateway
+                    && (interface ?? nexthop.interface) == nexthop.interface
+            }
+            if matches == 0 {
+                compare("gateway", gateway, first.gateway)
+                compare("interface", interface, first.interface)
+            }
+            let isOpen = matches > 0 && matches < nexthops.count
             if !reachable || report.sourceAddress != nil {
                 compare("source address", sourceAddress, report.sourceAddress?.withoutZone)
             }

@@ -38,7 +38,7 @@ public struct ReachabilityReason: Hashable, Sendable, Codable {
 extension ReachabilityReason: CustomStringConvertible {
     /// One short sentence, without a full stop.
     public var description: String {
-        choices.map { "\(sentence), or by another of \($0) nexthops" } ?? sentence
+        choices.map { "\(sentence), or by another of its \($0) nexthops" } ?? sentence
     }
 
     private var sentence: String {

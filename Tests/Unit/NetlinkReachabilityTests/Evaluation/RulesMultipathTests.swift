@@ -79,7 +79,7 @@ struct RulesMultipathTests {
         ] as [([Nexthop], Int)])
     func `the reason says among how many nexthops the kernel chooses`(nexthops: [Nexthop], count: Int) {
         let words = "\(judge(.route(.nexthops(nexthops)), [.eth0, .eth1]).reason)"
-        #expect(words.hasSuffix(", or by another of 2 nexthops") == (count == 2), "\(words)")
+        #expect(words.hasSuffix(", or by another of its 2 nexthops") == (count == 2), "\(words)")
     }
 
     @Test func `a usable nexthop outranks one that has to connect, and that one a dead one`() {

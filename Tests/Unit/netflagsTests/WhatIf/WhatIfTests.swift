@@ -82,6 +82,8 @@ struct WhatIfTests {
         ("10.8.3.4 via 192.0.2.2", 2, "the kernel chooses one of 2 nexthops by a hash of the packet"),
         ("10.8.3.4 via 203.0.113.1", 2, "the kernel chooses one of 2 nexthops by a hash of the packet"),
         ("10.8.3.4 dev eth1", 2, "the kernel chooses one of 2 nexthops by a hash of the packet"),
+        // No nexthop meets both.
+        ("10.8.3.4 via 192.0.2.2 dev eth1", 1, "the interface is eth0"),
         ("10.8.3.4 via 192.0.2.99", 1, "the gateway is 192.0.2.2"), ("10.8.3.4 reachable", 0, ""),
     ])
     func `an expectation about one of several nexthops is not determined`(
@@ -109,7 +111,7 @@ struct WhatIfTests {
         #expect(found.status == 1)
         #expect(
             found.output.contains(
-                "\n+ -R -------  yes  through gateway 192.0.2.2 on eth0, or by another of 2 nexthops\n"),
+                "\n+ -R -------  yes  through gateway 192.0.2.2 on eth0, or by another of its 2 nexthops\n"),
             "\(found.output)")
         #expect(
             try run(several, back).output.contains("\n+ -R -------  yes  through gateway 192.0.2.2 on eth0\n")
