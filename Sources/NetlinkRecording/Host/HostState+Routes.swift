@@ -105,7 +105,7 @@ extension HostState {
         of route: Route
     ) throws(KernelRefusal) -> Nexthop {
         let index = try wanted.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
-        if route.destination.family == .v6, let index { try checkHasIPv6(index) }
+        if (wanted.gateway ?? route.destination.address).family == .v6, let index { try checkHasIPv6(index) }
         guard let gateway = wanted.gateway else {
             guard let index else { throw KernelRefusal(ENODEV, "a nexthop has no interface") }
             guard !wanted.isOnLink else { throw KernelRefusal(EINVAL, "onlink is about a gateway") }

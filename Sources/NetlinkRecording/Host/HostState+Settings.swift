@@ -34,12 +34,13 @@ extension HostState {
         case (.disableIPv6, _): for index in affected { setIPv6(index, isOff: isSet) }
         case (.forceForwarding, _):
             for index in affected { change(index) { $0.arrival.ipv6ForwardsAlways = isSet } }
+            notifications.append(.settings)
         }
     }
 
     private mutating func apply(_ settings: FamilySettings) { apply(.settings(settings), .settings) }
 
-    /// Changes the settings of an interface that the kernel notifies no one of.
+    /// Changes settings of an interface without a notification.
     private mutating func change(_ index: UInt32, _ body: (inout RoutingSettings) -> Void) {
         guard var link = snapshot.links[index] else { return }
         body(&link.settings)

@@ -243,6 +243,14 @@ struct HostStateTests {
         #expect(link.lowerHere == nil)
     }
 
+    /// It was accepted: only the destination was looked at.
+    @Test func `an IPv4 route through an IPv6 gateway needs IPv6 on its interface`() throws {
+        let change = "route add 10.9.0.0/16 via inet6 fe80::1 dev eth0"
+        #expect(try Self.errno(of: change, on: Self.host()) == 0)
+        let host = try Self.host("sysctl net.ipv6.conf.eth0.disable_ipv6=1")
+        #expect(try Self.errno(of: change, on: host) == 13)
+    }
+
     @Test func `secondary addresses go with their primary one, take its place, or are not known to`() throws {
         let changes = try Self.host("addr add 10.0.0.3/24 dev eth0")
         func left(_ promotes: Bool?) throws -> [String]? {
