@@ -80,19 +80,19 @@ extension NetworkSnapshot {
             if other.counted != route.counted { body(.init(old: route, new: other)) }
             places.append((other, place))
         }
-        for (index, (route, place)) in places.enumerated()
-        where isBehind(route, place, places[(index + 1)...]) {
-            body(.init(old: route, new: route))
+        // A route that has come behind one that was behind it, and that a packet can take in its place.
+        var behind: [Route] = []
+        var first: [RoutePlace: Int] = [:]
+        for (route, place) in places.reversed() {
+            let least = first[RoutePlace(route)] ?? .max
+            if least < place { behind.append(route) }
+            first[RoutePlace(route)] = min(least, place)
         }
+        for route in behind.reversed() { body(.init(old: route, new: route)) }
         var others = PairedRoutes(added.rest) { RoutePlace($0) }
         for route in removed { body(.init(old: route, new: others.take(RoutePlace(route)))) }
         for route in others.rest { body(.init(old: nil, new: route)) }
     }
-}
-
-/// Whether a route has come behind one that was behind it, and that a packet can take in its place.
-private func isBehind(_ route: Route, _ place: Int, _ later: ArraySlice<(route: Route, place: Int)>) -> Bool {
-    later.contains { $0.place < place && RoutePlace($0.route) == RoutePlace(route) }
 }
 
 /// The properties that a route shares with the route that it replaces.

@@ -43,6 +43,10 @@ struct LongChainTests {
         let old = makeHost()
         let comparison = NetworkComparison(SnapshotRouting(old), SnapshotRouting(host))
         #expect(comparison.differences.count == expected)
+        var changed = host
+        if let last = host.routes.last { changed.apply(.removedRoute(last)) }
+        #expect(
+            NetworkComparison(SnapshotRouting(host), SnapshotRouting(changed)).differences.count == 1)
         for route in before { host.apply(.removedRoute(route)) }
         #expect(host.routeCount == 0)
     }
