@@ -41,6 +41,6 @@ struct EvidenceWatch: Sendable {
     /// The present evidence, with its present age.
     mutating func state(at now: Recording.Time) -> NetworkEvidence {
         _ = takeChange(at: now)
-        return newest.withLock(\.self).aged(by: known?.time.duration(to: now) ?? .zero)
+        return known.map { $0.evidence.aged(by: $0.time.duration(to: now)) } ?? NetworkEvidence()
     }
 }

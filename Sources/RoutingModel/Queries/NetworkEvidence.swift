@@ -79,6 +79,14 @@ public struct NetworkEvidence: Hashable, Sendable {
     /// Whether the verdict is that answers are missing: neither ``Verdict/answered`` nor ``Verdict/none``.
     public var isSilent: Bool { verdict != .answered && verdict != .none }
 
+    /// Whether the verdict is the same, and while answers are missing also the path.
+    ///
+    /// Of two paths that both answer, the one that has answered last is named, which changes all the time.
+    package func isSameState(as other: NetworkEvidence) -> Bool {
+        verdict == other.verdict
+            && (!isSilent || interfaceIndex == other.interfaceIndex && gatewayAddress == other.gatewayAddress)
+    }
+
     /// The evidence after a time in which the verdict has not changed.
     ///
     /// If the verdict is ``Verdict/answered``, there can have been another answer since, so the age is not known.

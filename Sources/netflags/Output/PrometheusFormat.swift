@@ -36,7 +36,7 @@ struct PrometheusFormat: LineFormat {
             "netflags_answer_age_seconds", "The time since anything has answered on the path.", [target],
             evidence.lastAnswer.map { MetricsText.seconds(Int64($0 / .microseconds(1))) })
         metrics.add(
-            "netflags_silent", "Whether tries to reach something on the path have no answer.", [target],
+            "netflags_silent", "Whether packets can leave and nothing answers.", [target],
             evidence.isSilent ? "1" : "0")
     }
 

@@ -50,6 +50,12 @@ struct Timeline: Hashable {
         var isLoss: Bool { isReachable == false || state == .silent }
     }
 
+    /// Evidence, and when the recorder stated it.
+    private struct StatedEvidence: Hashable {
+        let value: NetworkEvidence
+        let time: Recording.Time
+    }
+
     /// The evidence that nothing answers on a path.
     struct Silence: Hashable {
         let evidence: NetworkEvidence
@@ -129,8 +135,8 @@ struct Timeline: Hashable {
     private var endMark: Recording.Time?
     /// The boot of the host whose network is known.
     private var boot: Recording.Boot?
-    /// Whether anything answers on the default path; `nil` if that is not recorded.
-    private var evidence: NetworkEvidence?
+    /// Whether anything answers on the default path, and when that was stated; `nil` if it is not recorded.
+    private var evidence: StatedEvidence?
     /// Whether the recording has evidence.
     private(set) var hasEvidence = false
 
@@ -205,13 +211,18 @@ extension Timeline {
             }
         case .resumed(let time):
             self.boot = boot
-            for index in lanes.indices { lanes[index].resume(at: time, of: boot, evidence) }
+            for index in lanes.indices { lanes[index].resume(at: time, of: boot, evidence(at: time)) }
         case .evidence(let evidence, let time):
-            self.evidence = evidence
+            self.evidence = evidence.map { StatedEvidence(value: $0, time: time) }
             if evidence != nil { hasEvidence = true }
             for index in lanes.indices { lanes[index].judge(by: evidence, at: time) }
         case .event: break
         }
+    }
+
+    /// The evidence with its age at a time.
+    private func evidence(at time: Recording.Time) -> NetworkEvidence? {
+        evidence.map { $0.value.aged(by: max($0.time.duration(to: time), .zero)) }
     }
 
     private mutating func take(_ change: Recording.Change<ReachabilityReport>) {
@@ -223,7 +234,7 @@ extension Timeline {
             let before = change.before ?? lanes[change.index].newest?.answer
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
-        interval.judge(by: evidence)
+        interval.judge(by: evidence(at: change.time))
         lanes[change.index].newest = interval
         lanes[change.index].add(interval)
     }
@@ -269,7 +280,11 @@ extension Timeline.Lane {
         guard let last = intervals.last, last.state != .unrecorded else { return }
         var next = last
         next.judge(by: evidence)
-        guard next.silence?.evidence.verdict != last.silence?.evidence.verdict else { return }
+        switch (next.silence, last.silence) {
+        case (nil, nil): return
+        case (let one?, let other?) where one.evidence.isSameState(as: other.evidence): return
+        default: break
+        }
         (next.start, next.end, next.cause, next.effect) = (time, time, nil, nil)
         add(next)
     }

@@ -185,7 +185,7 @@ struct TimelineCommand: TargetListCommand {
         guard to?.isTimeOfDay == true, let start, let end, start.date != end.date,
             let last = try source.span()?.upperBound, last.date < end.date
         else { return }
-        let what = from == nil ? "the begin of the recording, \(start)" : "--from, \(start)"
+        let what = from == nil ? "the start of the recording, \(start)" : "--from, \(start)"
         throw UsageError(
             "--to is before \(what), and the recording does not reach the next day: it ends at \(last): "
                 + "give a later time")

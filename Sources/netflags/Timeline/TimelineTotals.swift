@@ -16,7 +16,7 @@ struct TimelineTotal: CursorLine {
     ///
     /// In a file these are the microseconds in which packets could not leave, those that are not recorded, those in
     /// which the answer is known, those in which nothing answered, the number of losses, whether one goes on (0 or 1),
-    /// and the begin of the last one and the end of the last one that has ended, in microseconds since 1970 or `-`.
+    /// and the start of the last one and the end of the last one that has ended, in microseconds since 1970 or `-`.
     struct Sums: Hashable {
         static let wordCount = 8
 

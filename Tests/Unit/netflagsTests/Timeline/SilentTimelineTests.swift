@@ -200,6 +200,19 @@ struct SilentTimelineTests {
         #expect(
             try Self.spans(recording)
                 == ["silent 0-20", "unreachable 20-40", "silent 40-60", "reachable 60-100"])
+        // The second one is as old as the first, and older by 40 s.
+        let ages = try Self.rows(recording, ["--json", "--losses"]).compactMap {
+            $0["evidence"]?["seconds"]?.number
+        }
+        #expect(ages.count == 2 && abs(ages[1] - ages[0] - 40) < 2, "\(ages)")
+    }
+
+    /// The span went on with the first gateway.
+    @Test func `a silence that goes on behind another gateway is none of the path that answers`() throws {
+        var recording = SilentRecording(SilentRecording.evidence(.silent))
+        recording.state(SilentRecording.evidence(.silent, gateway: IPAddress(192, 0, 2, 9)), at: 40)
+        recording.end()
+        #expect(try Self.spans(recording) == ["silent 0-40", "reachable 40-100"])
     }
 
     /// The change of the route is evaluated a moment later.

@@ -183,7 +183,7 @@ struct TimelineCommandTests {
     /// It had been the whole recording.
     @Test(arguments: [
         (["--from", "02:20", "--to", "02:10"], "--to is before --from, 2026-11-20T02:20:00.000Z"),
-        (["--to", "01:10"], "--to is before the begin of the recording"),
+        (["--to", "01:10"], "--to is before the start of the recording"),
     ])
     func `an end on the day after the recording is wrong usage`(span: [String], words: String) throws {
         let result = try NetflagsProcess.run(["timeline"] + span + [Night.path, "default"])
