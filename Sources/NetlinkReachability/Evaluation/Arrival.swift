@@ -112,8 +112,11 @@ extension Known {
     /// Such a packet keeps the route with which it was sent (`loopback_xmit`), so that the addresses are not checked
     /// and no route is looked up. Only a packet that a program writes to the interface as a frame has none.
     private mutating func looped(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival? {
-        // IPv6 refuses a group as the source of any packet.
-        if packet.destination.family == .v6, packet.source.isMulticast { return nil }
+        // IPv6 first looks at the interface, and refuses a group as the source of any packet (`ip6_rcv_core`).
+        if packet.destination.family == .v6 {
+            if packet.source.isMulticast { return nil }
+            if try settings(of: packet).ipv6IsOff == true { return packet.dropped(.ipv6Off) }
+        }
         var query = packet.query
         (query.inputInterface, query.user) = (0, nil)
         // A raw socket gives its packets any source address, and looks their route up without it.
