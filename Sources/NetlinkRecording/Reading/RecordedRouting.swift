@@ -73,7 +73,7 @@ extension RecordedRouting: RoutingSource {
         case .answerRecord where blocker == nil && routing.evidence == nil:
             throw ReachabilityError(
                 .undecided, operation: "find evidence in the recording",
-                message: "it has none: netflags record --evidence writes it")
+                message: "the recording has none; netflags record --evidence adds it")
         default: try check(blocker ?? coverage.blockerForInterfaces)
         }
         return try routing.answer(query)

@@ -53,8 +53,8 @@ extension SourceAddressSelection {
     /// - Parameters:
     ///   - gateway: The gateway, whose subnet is preferred; `nil` if the destination is on the link.
     ///   - scope: The scope of the route, which is the distance of the destination.
-    ///   - routesLoopback: Whether the interface, or all, have `route_localnet`: an address of scope host then counts as
-    ///     one of scope link.
+    ///   - routesLoopback: Whether the interface, or all, have `route_localnet`: an address of scope host then counts
+    ///     as one of scope link.
     ///   - own: The addresses of the outgoing interface, in the order in which they were added.
     ///   - others: The addresses of the host, or of one VRF, in the order of the kernel's search: those of the VRF
     ///     itself, then those of each interface by its index.

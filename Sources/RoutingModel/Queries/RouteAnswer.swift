@@ -119,7 +119,7 @@ extension RouteQuery {
     /// The type of an entry for this packet.
     ///
     /// The kernel delivers packets of this host only by the anycast routes that it creates (`RTF_ANYCAST`). Through one
-    /// that a program added they leave, as by a unicast route. Packets that arrive are delivered by both.
+    /// that a program added they leave, as by a unicast route. IPv6 packets that arrive are delivered by both.
     ///
     /// - Parameters:
     ///   - type: The type of the entry.
@@ -471,7 +471,8 @@ package struct MultipathHashPolicy: RawRepresentable, Hashable, Sendable {
     /// Whether all packets of this host that a query describes use the same nexthop: the nexthop in the kernel's
     /// answer.
     package func choosesOneNexthop(for query: RouteQuery) -> Bool {
-        self == .addresses || self == .innerAddresses || (query.sourcePort != nil && query.destinationPort != nil)
+        self == .addresses || self == .innerAddresses
+            || (query.sourcePort != nil && query.destinationPort != nil)
     }
 }
 

@@ -90,11 +90,8 @@ extension Rule {
             open.insert(.vrf)
             return true
         }
-        if packet.vrf != nil, packet.vrfReplacesPort {
-            return index == 0 && packet.vrf?.isNamed(name) == true
-        }
-        return index == 0
-            && (packet.vrf?.isNamed(name) == true || packet.outputInterface?.isNamed(name) == true)
+        let seen = packet.vrf != nil && packet.vrfReplacesPort ? packet.vrf : packet.outputInterface
+        return index == 0 && seen?.isNamed(name) == true
     }
 
     /// Compares the mark, the type of service, the protocol and the ports of a packet.
