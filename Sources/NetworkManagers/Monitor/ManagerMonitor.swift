@@ -2,7 +2,9 @@
 
 #if NetworkManagers
 
+    internal import Glibc
     public import NetlinkReachability
+    internal import SystemSupport
 
     /// Observes the managers of this host for facts that the kernel does not have: costs, captive portals,
     /// connections, DNS.
