@@ -33,7 +33,7 @@ extension NetworkState {
         /// The expected source address; `nil` to compare none.
         public private(set) var sourceAddress: IPAddress?
         /// Whether this host is expected to receive an answer that arrives on the interface through which packets leave
-        /// (``ReachabilityReport/returns``); `nil` to compare nothing.
+        /// (`ReachabilityReport.returns`); `nil` to compare nothing.
         public private(set) var receivesAnswers: Bool?
         /// The expected flags, as `ReachabilityFlags.letters`; `nil` to compare none.
         public private(set) var letters: String?
