@@ -453,6 +453,19 @@ package struct RouteRejection: RawRepresentable, Hashable, Sendable {
     package static let reversePathFilter = RouteRejection(rawValue: 18)
 }
 
+extension RouteType {
+    /// The errno of an entry that refuses packets; `nil` for other entries.
+    package var rejection: RouteRejection? {
+        switch self {
+        case .blackhole: .blackhole
+        case .unreachable: .unreachable
+        case .prohibit: .prohibited
+        case .unicast, .local, .broadcast, .anycast, .multicast, .throw: nil
+        default: .blackhole
+        }
+    }
+}
+
 /// How the kernel chooses one of several nexthops: the sysctl `fib_multipath_hash_policy` of a family.
 package struct MultipathHashPolicy: RawRepresentable, Hashable, Sendable {
     /// The value of the sysctl.

@@ -210,17 +210,6 @@ extension RouteType {
 
     /// Whether routes of the type refuse packets or continue the lookup, so that they have no nexthop.
     package var isRejecting: Bool { Self.refusing.contains(self) }
-
-    /// The errno of an entry that refuses packets; `nil` for other entries.
-    package var rejection: RouteRejection? {
-        switch self {
-        case .blackhole: .blackhole
-        case .unreachable: .unreachable
-        case .prohibit: .prohibited
-        case .unicast, .local, .broadcast, .anycast, .multicast, .throw: nil
-        default: .blackhole
-        }
-    }
 }
 
 extension RouteType: CustomStringConvertible {
