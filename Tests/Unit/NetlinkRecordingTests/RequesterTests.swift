@@ -517,8 +517,14 @@ struct RequesterTests {
             var processes: [[Int32]] = []
             for round in 0..<2 as Range<UInt32> {
                 // The author ends at the end of each round.
-                let author = try Self.batch(inNamespace: true)
-                let ports = try Self.ports(&recorder) { try author.addRule(100 + round) }
+                var author = try Self.batch(inNamespace: true)
+                var ports = try Self.ports(&recorder) { try author.addRule(100 + round) }
+                // The port of an author that has ended is free a moment later.
+                for attempt in 1..<20 as Range<UInt32> where ports != [1] {
+                    author.end()
+                    author = try Self.batch(inNamespace: true)
+                    ports = try Self.ports(&recorder) { try author.addRule(100 + round + 10 * attempt) }
+                }
                 #expect(ports == [1])
                 var limit = Duration.seconds(60)
                 for case .requester(1, let requester) in lookup.statements(
