@@ -169,10 +169,11 @@ extension Route {
 
     /// The type and the only nexthop, if nothing else affects a packet; `nil` otherwise.
     ///
-    /// This is a unicast, broadcast, anycast or multicast route for any type of service. It has one nexthop, which is
-    /// not dead, no nexthop object, and no loopback source.
+    /// This is a unicast, broadcast or multicast route for any type of service. It has one nexthop, which is not dead,
+    /// no nexthop object, and no loopback source.
     fileprivate var plainMatch: RouteMatch? {
-        guard (1...5).contains(type.rawValue), type != .local, tos == 0, nexthopID == 0, source == nil,
+        guard (1...5).contains(type.rawValue), type != .local, type != .anycast, tos == 0, nexthopID == 0,
+            source == nil,
             scope.rawValue < RouteScope.host.rawValue, preferredSource?.isLoopback != true,
             nexthops.count == 1, !nexthops[0].isDown
         else { return nil }

@@ -239,4 +239,21 @@ struct SnapshotLookupTests {
                 try SnapshotRouting(host).answer(to: query).path == host.answer(to: query).path, "\(text)")
         }
     }
+    /// The short lookup took it as an address of this host.
+    @Test(arguments: ["10.3.3.3", "2001:db8:a::3"])
+    func `packets of this host leave by an anycast route unless the kernel created it`(target: String) throws
+    {
+        let destination = try #require(IPAddress(target))
+        let prefix = destination.family == .v4 ? "10.3.0.0/16" : "2001:db8:a::/48"
+        func types(_ origin: UInt8) throws -> [RouteType?] {
+            let host = makeHost(
+                .route(prefix, dev: 2) { ($0.type, $0.origin) = (.anycast, origin) })
+            let query = RouteQuery(destination: destination)
+            return try [query, query.forEntry, query.forPacket].map {
+                try SnapshotRouting(host).answer(to: $0).type
+            }
+        }
+        #expect(try types(Route.bootOrigin) == [.unicast, .unicast, .unicast])
+        #expect(try types(Route.kernelOrigin) == [.anycast, .anycast, .anycast])
+    }
 }
