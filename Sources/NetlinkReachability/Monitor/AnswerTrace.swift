@@ -161,12 +161,12 @@ package struct AnswerTrace<Value: Sendable> {
     /// Removes the events of a query up to the last event after which it had a given answer; removes all if there is
     /// none.
     ///
-    /// - Returns: That event; `nil` for none.
-    package mutating func settle(_ number: Int, upTo answer: Answer) -> Int? {
+    /// - Returns: That event, as ``lastStep(of:to:)``; `nil` for none.
+    package mutating func settle(_ number: Int, upTo answer: Answer) -> Step? {
         let steps = items[number].steps
         let last = steps.lastIndex { items[number].isSame($0.answer, answer) }
         items[number].steps = last.map { Array(steps[($0 + 1)...]) } ?? []
-        return last.map { steps[$0].event }
+        return last.map { steps[$0] }
     }
 
     /// Removes all events.

@@ -141,11 +141,10 @@ struct CauseSearch {
         to number: Int,
         _ trace: inout AnswerTrace<Value>
     ) -> [Recording.Event] {
-        let step = trace.lastStep(of: number, to: answer)
-        let last = trace.settle(number, upTo: answer)
+        let step = trace.settle(number, upTo: answer)
         let others = trace.isNewest(answer, of: number) ? [] : touches[number] ?? []
         let found = step.map { [$0.event] } ?? others
-        if let last { touches[number]?.removeAll { $0 <= last } } else { touches[number] = nil }
+        if let step { touches[number]?.removeAll { $0 <= step.event } } else { touches[number] = nil }
         var events: [Recording.Event] = []
         for event in found.compactMap({ cause($0)?.event }) where !events.contains(event) {
             events.append(event)
