@@ -40,10 +40,10 @@ struct ArrivalTests {
     /// The outcome in words, or the error.
     private static func words(
         _ host: ScriptedAnswers, from source: IPAddress = peer, to destination: IPAddress = own,
-        mark: UInt32 = 0
+        mark: UInt32 = 0, on interface: UInt32 = 2
     ) -> String {
         let result = host.facts.values(of: [()]) { (_, known) throws(Interruption) in
-            var query = RouteQuery.arriving(on: 2, from: source, to: destination)
+            var query = RouteQuery.arriving(on: interface, from: source, to: destination)
             query.mark = mark
             return try known.arrival(of: query)
         }[0]
@@ -204,6 +204,18 @@ struct ArrivalTests {
         #expect(words("fe80::9") { $0.all.ipv6Forwards = true }.contains("stay on the link of eth2"))
         #expect(words("fe80::9") { $0.own.arrival.ipv6IsOff = true }.contains("IPv6 is off on eth2"))
         #expect(words("2001:db8::9") { $0.own.arrival.ipv6IsOff = nil }.contains("disable_ipv6 of eth2"))
+    }
+
+    @Test(arguments: [
+        (false, "delivered: this host's own address"), (true, "dropped: IPv6 is off on lo; silently"),
+    ])
+    func `an IPv6 packet to oneself needs IPv6 on the loopback interface`(isOff: Bool, words: String) {
+        let own = IPAddress("2001:db8::2")
+        let host = Self.host(Self.unicast(3)) {
+            $0.byDestination[own] = .success(.taken(RouteMatch(.local, Nexthop(interfaceIndex: 1))))
+            $0.settings.own.arrival.ipv6IsOff = isOff
+        }
+        #expect(Self.words(host, from: own, to: own, on: 1) == words)
     }
 
     @Test func `whether a group of IPv6 is delivered is not known`() {

@@ -43,6 +43,19 @@ struct EvidenceQueryTests {
         try NetworkQuery.evidence(of: .address(remote)).query.answer(from: host.facts, nil)
     }
 
+    /// Of two paths that both answer, the one that answered last is named.
+    @Test func `another path with the same verdict is a change only while answers are missing`() {
+        func isChange(_ verdict: NetworkEvidence.Verdict, _ other: NetworkEvidence.Verdict? = nil) -> Bool {
+            let query = EvidenceQuery(FlagsQuery(target: .defaultPath, options: ReachabilityOptions()))
+            var (one, two) = (NetworkEvidence(), NetworkEvidence())
+            (one.verdict, one.interfaceIndex) = (verdict, 2)
+            (two.verdict, two.interfaceIndex) = (other ?? verdict, 3)
+            return !query.areSame(one, two)
+        }
+        #expect(!isChange(.answered) && !isChange(.none))
+        #expect(isChange(.silent) && isChange(.gatewaySilent) && isChange(.answered, .silent))
+    }
+
     @Test func `a connection counts whose route takes the gateway of the path`() throws {
         #expect(try Self.evidence(Self.host(Self.connection())).connections == 1)
     }
