@@ -11,8 +11,9 @@ extension HostState {
         let isSet = request.value != 0
         let index = ["all", "default"].contains(request.device) ? nil : try index(of: request.device)
         let affected = index.map { [$0] } ?? (request.device == "all" ? links.map(\.index) : [])
-        let own: FamilySettings.Place = index.map { .interface($0) } ?? .all
-        let places = request.device == "default" ? [] : [own]
+        // No existing interface has what `default` says.
+        let places: [FamilySettings.Place] =
+            request.device == "default" ? [] : [index.map { .interface($0) } ?? .all]
         switch (request.name, request.family) {
         case (.reversePathFilter, _):
             for place in places {

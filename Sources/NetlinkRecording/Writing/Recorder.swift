@@ -104,8 +104,9 @@ package struct Recorder: ~Copyable {
 
     /// Adds the evidence to the notifications that are not written yet, if its verdict has changed.
     mutating func noteEvidence() {
-        guard let change = evidence?.takeChange(at: clock.now) else { return }
-        pending.appendStamped(clock.now) { unprivileged.append(change, to: &$0) }
+        let now = clock.now
+        guard let change = evidence?.takeChange(at: now) else { return }
+        pending.appendStamped(now) { unprivileged.append(change, to: &$0) }
     }
 
     /// Dumps all tables, and repeats tables that changed meanwhile.
