@@ -15,7 +15,7 @@ private struct ArrivingPacket {
     var destination: IPAddress { query.destination }
 
     func dropped(
-        _ kind: ReachabilityReason.Kind, other: String = "", icmp: (UInt8, UInt8)? = nil
+        _ kind: ReachabilityReason.Code, other: String = "", icmp: (UInt8, UInt8)? = nil
     ) -> PacketArrival {
         // If a route drops packets, the reason names the route. The kernel does not name it here, so the name stays
         // empty.
@@ -59,6 +59,7 @@ extension Known {
         guard isMarkOpen else { return arrival }
         let marks = try marks()
         guard !marks.isEmpty, try settings(of: packet).looksBackByMark != false else { return arrival }
+        // From here on, the outcome depends on the rules.
         _ = try host.rules.get()
         // A firewall can restore the mark of a connection on its answers, so each mark must give the same outcome.
         for mark in marks {
@@ -126,7 +127,7 @@ extension Known {
         if own.answer?.type != .local { query.source = nil }
         guard let result = findAnswer(to: query.forPacket) else { throw .missing }
         guard case .taken(let match)? = result.answer else { return nil }
-        let kinds: [RouteType: ReachabilityReason.Kind] = [
+        let kinds: [RouteType: ReachabilityReason.Code] = [
             .local: .localAddress, .anycast: .anycastAddress, .broadcast: .broadcast,
         ]
         let isElsewhere = match.type == .broadcast && match.nexthop?.interfaceIndex != packet.link.index
@@ -151,7 +152,7 @@ extension Known {
     private mutating func passed(_ packet: ArrivingPacket, _ match: RouteMatch) throws(Interruption)
         -> PacketArrival
     {
-        func delivered(_ kind: ReachabilityReason.Kind) -> PacketArrival {
+        func delivered(_ kind: ReachabilityReason.Code) -> PacketArrival {
             PacketArrival(.delivered, ReachabilityReason(kind, packet.link.name))
         }
         switch match.type {
@@ -332,7 +333,7 @@ extension ArrivingPacket {
     /// The reason to drop an IPv4 packet because of its addresses; `nil` if the addresses can be valid.
     fileprivate func martian(_ settings: InputSettings) -> PacketArrival? {
         let routesLoopback = settings.routesLoopback == true
-        func refusal(_ kind: ReachabilityReason.Kind) -> PacketArrival {
+        func refusal(_ kind: ReachabilityReason.Code) -> PacketArrival {
             dropped(kind, other: (kind == .martianSource ? source : destination).description)
         }
         // The kernel checks the joined groups before the source.

@@ -229,7 +229,7 @@ extension [Route] {
     }
 }
 
-extension ReachabilityReason.Kind {
+extension ReachabilityReason.Code {
     /// Whether no packet leaves for want of a source address.
     fileprivate var isAboutSource: Bool {
         [.noSourceAddress, .unusableSource, .notOwnAddress, .loopbackSource].contains(self)

@@ -7,7 +7,7 @@ package struct Judgement: Hashable, Sendable {
     /// The flags.
     package var flags: ReachabilityFlags
     /// The fact that decided.
-    package var kind: ReachabilityReason.Kind
+    package var kind: ReachabilityReason.Code
     /// The nexthop that decided.
     ///
     /// `Optional` is written out, as in ``RouteMatch``.
@@ -20,7 +20,7 @@ package struct Judgement: Hashable, Sendable {
     /// Creates a judgement that follows from an answer.
     package init(
         _ flags: ReachabilityFlags,
-        _ kind: ReachabilityReason.Kind,
+        _ kind: ReachabilityReason.Code,
         _ nexthop: Nexthop? = nil
     ) {
         self.flags = flags
@@ -132,7 +132,7 @@ package struct Evaluation: Hashable, Sendable {
     /// The flags.
     package var flags: ReachabilityFlags { judgement.flags }
     /// The fact that decided.
-    package var kind: ReachabilityReason.Kind { judgement.kind }
+    package var kind: ReachabilityReason.Code { judgement.kind }
     /// The nexthop that decided.
     package var nexthop: Nexthop? { judgement.nexthop }
 

@@ -157,7 +157,7 @@ extension Packet {
         _ route: PacketRoute,
         _ known: inout Known
     ) throws(Interruption) -> Refusal? {
-        let kinds: [ReachabilityReason.Kind] = [
+        let kinds: [ReachabilityReason.Code] = [
             .noRoute, .noDefaultRoute, .unreachable, .prohibited, .blackhole, .refusedByRule,
         ]
         guard detail != .flags, kinds.contains(judgement.kind), route.query.outputInterface == 0,

@@ -7,7 +7,7 @@ package import RoutingModel
 /// Pure functions. The live kernel, a recording and a simulated network all use them.
 package enum ReachabilityRules {
     /// The flags, and the fact that decided.
-    private typealias Decision = (flags: ReachabilityFlags, kind: ReachabilityReason.Kind)
+    private typealias Decision = (flags: ReachabilityFlags, kind: ReachabilityReason.Code)
 
     /// Judges the kernel's answer about one candidate.
     ///
@@ -160,7 +160,7 @@ package enum ReachabilityRules {
         of rejection: RouteRejection,
         of candidate: Candidate,
         _ packet: RouteQuery
-    ) -> ReachabilityReason.Kind {
+    ) -> ReachabilityReason.Code {
         switch rejection {
         case .noFamily: return .noFamily
         case .noSourceAddress: return .noSourceAddress
@@ -224,7 +224,7 @@ package enum ReachabilityRules {
     }
 
     /// The reason why an interface needs a connection first.
-    private static func waitingKind(_ traits: InterfaceTraits) -> ReachabilityReason.Kind {
+    private static func waitingKind(_ traits: InterfaceTraits) -> ReachabilityReason.Code {
         if traits.contains(.isNotDialled) { return .notDialled }
         return traits.contains(.isDormant) ? .dormant : .tunnelWaits
     }
@@ -235,7 +235,7 @@ package enum ReachabilityRules {
     ///
     /// The kernel can mark a nexthop before the state of its interface changes. Newer kernels mark IPv6 nexthops over
     /// a dormant interface with a carrier as `linkdown`, although the carrier is not lost.
-    private static func blocker(of nexthop: Nexthop, _ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
+    private static func blocker(of nexthop: Nexthop, _ traits: InterfaceTraits) -> ReachabilityReason.Code? {
         if let blocker = blocker(traits) { return blocker }
         let isLinkDown = nexthop.flags.contains(.linkDown)
         if nexthop.flags.contains(.dead) { return isLinkDown ? .noCarrier : .interfaceDown }
@@ -243,7 +243,7 @@ package enum ReachabilityRules {
     }
 
     /// Why an interface cannot send and receive.
-    static func blocker(_ traits: InterfaceTraits) -> ReachabilityReason.Kind? {
+    static func blocker(_ traits: InterfaceTraits) -> ReachabilityReason.Code? {
         if traits.contains(.isDown) { return .interfaceDown }
         if traits.contains(.hasNoCarrier) { return .noCarrier }
         if traits.contains(.lowerIsDown) { return .lowerInterfaceDown }
@@ -273,7 +273,7 @@ package enum ReachabilityRules {
         _ type: RouteType,
         takesGateway: Bool,
         isPointToPoint: Bool
-    ) -> ReachabilityReason.Kind {
+    ) -> ReachabilityReason.Code {
         switch type {
         case .broadcast: .broadcast
         case .multicast: .multicast

@@ -276,9 +276,6 @@ extension ReachabilityReason {
         /// The code's name, such as `noCarrier`, which stays the same in later versions.
         public var description: String { rawValue }
     }
-
-    /// The fact that decided, in the rules.
-    package typealias Kind = Code
 }
 
 extension ReachabilityError {

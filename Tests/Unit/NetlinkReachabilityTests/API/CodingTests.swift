@@ -136,8 +136,8 @@ struct CodingTests {
         #expect(decoded.connectResult == .refused(errno: EPERM))
     }
 
-    @Test(arguments: ReachabilityReason.Kind.allCases)
-    func `a reason survives encoding, with its code as text`(kind: ReachabilityReason.Kind) throws {
+    @Test(arguments: ReachabilityReason.Code.allCases)
+    func `a reason survives encoding, with its code as text`(kind: ReachabilityReason.Code) throws {
         let reason = ReachabilityReason(kind, "eth0", other: "192.0.2.1")
         #expect(try roundTrip(reason) == reason)
         #expect(try roundTrip(reason.code) == reason.code)
@@ -224,6 +224,6 @@ struct CodingTests {
             .ownSource, .martianSource, .martianDestination, .groupNotJoined, .ipv6Off, .scopedSource,
         ]
         #expect(
-            codes.map(\.description).sorted() == ReachabilityReason.Kind.allCases.map(\.rawValue).sorted())
+            codes.map(\.description).sorted() == ReachabilityReason.Code.allCases.map(\.rawValue).sorted())
     }
 }

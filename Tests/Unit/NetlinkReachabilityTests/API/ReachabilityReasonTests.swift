@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkReachability
 
 struct ReachabilityReasonTests {
-    private typealias Kind = ReachabilityReason.Kind
+    private typealias Kind = ReachabilityReason.Code
 
     /// One way to each reason.
     private static func reached() throws -> [ReachabilityReason] {
@@ -146,8 +146,8 @@ struct ReachabilityReasonTests {
         #expect(reason.description == sentence)
     }
 
-    @Test(arguments: ReachabilityReason.Kind.allCases) func `codes are the kinds' names`(
-        kind: ReachabilityReason.Kind
+    @Test(arguments: ReachabilityReason.Code.allCases) func `codes are the kinds' names`(
+        kind: ReachabilityReason.Code
     ) {
         #expect(ReachabilityReason(kind).code.description == "\(kind)")
     }

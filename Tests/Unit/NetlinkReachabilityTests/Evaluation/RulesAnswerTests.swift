@@ -65,13 +65,13 @@ struct RulesAnswerTests {
 
     @Test(
         arguments: [
-            (RouteType.blackhole, ReachabilityReason.Kind.blackhole), (.unreachable, .unreachable),
+            (RouteType.blackhole, ReachabilityReason.Code.blackhole), (.unreachable, .unreachable),
             (.prohibit, .prohibited), (.throw, .noRoute), (RouteType(rawValue: 0), .unusableRoute),
             (RouteType(rawValue: 10), .unusableRoute), (RouteType(rawValue: 11), .unusableRoute),
             (RouteType(rawValue: 255), .unusableRoute),
-        ] as [(RouteType, ReachabilityReason.Kind)]
+        ] as [(RouteType, ReachabilityReason.Code)]
     )
-    func `routes that send nothing are 0`(type: RouteType, kind: ReachabilityReason.Kind) {
+    func `routes that send nothing are 0`(type: RouteType, kind: ReachabilityReason.Code) {
         let judgement = judge(.via(2, type: type), .eth0)
         #expect(judgement.flags.isEmpty)
         #expect(judgement.reason.code == kind)
@@ -79,11 +79,11 @@ struct RulesAnswerTests {
 
     @Test(
         arguments: [
-            (RouteRejection.noRoute, ReachabilityReason.Kind.noRoute), (.unreachable, .unreachable),
+            (RouteRejection.noRoute, ReachabilityReason.Code.noRoute), (.unreachable, .unreachable),
             (.prohibited, .prohibited), (.blackhole, .blackhole), (.noFamily, .noFamily),
-        ] as [(RouteRejection, ReachabilityReason.Kind)]
+        ] as [(RouteRejection, ReachabilityReason.Code)]
     )
-    func `the kernel's refusals are 0`(rejection: RouteRejection, kind: ReachabilityReason.Kind) {
+    func `the kernel's refusals are 0`(rejection: RouteRejection, kind: ReachabilityReason.Code) {
         let judgement = judge(.rejected(rejection))
         #expect(judgement.flags.isEmpty)
         #expect(judgement.reason.code == kind)

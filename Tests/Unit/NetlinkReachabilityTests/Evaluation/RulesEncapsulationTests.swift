@@ -26,7 +26,7 @@ struct RulesEncapsulationTests {
         _ inner: Evaluation,
         _ outer: Evaluation?,
         _ flags: ReachabilityFlags,
-        _ reason: ReachabilityReason.Kind,
+        _ reason: ReachabilityReason.Code,
         _ interface: UInt32?
     ) {
         let destination = outer == nil ? nil : IPAddress(203, 0, 113, 77)
@@ -54,9 +54,9 @@ struct RulesEncapsulationTests {
             // The inner packet is refused before there is an outer one.
             (inner(from: .anyV4), routed, [], .unusableSource, 2),
             (inner(.via(2, type: .blackhole)), routed, [], .blackhole, nil),
-        ] as [(Evaluation, Evaluation, ReachabilityFlags, ReachabilityReason.Kind, UInt32?)])
+        ] as [(Evaluation, Evaluation, ReachabilityFlags, ReachabilityReason.Code, UInt32?)])
     func `packets with segments are as the outer packet is`(
-        inner: Evaluation, outer: Evaluation, flags: ReachabilityFlags, reason: ReachabilityReason.Kind,
+        inner: Evaluation, outer: Evaluation, flags: ReachabilityFlags, reason: ReachabilityReason.Code,
         interface: UInt32?
     ) {
         check(.seg6, inner, outer, flags, reason, interface)
@@ -79,9 +79,9 @@ struct RulesEncapsulationTests {
             (inner(), lost, [], .outerUnreachable, nil),
             // The tunnel itself has to send.
             (unplugged, routed, [], .noCarrier, 2), (down, routed, [], .interfaceDown, 2),
-        ] as [(Evaluation, Evaluation, ReachabilityFlags, ReachabilityReason.Kind, UInt32?)])
+        ] as [(Evaluation, Evaluation, ReachabilityFlags, ReachabilityReason.Code, UInt32?)])
     func `packets of a tunnel need the tunnel and the outer packet`(
-        inner: Evaluation, outer: Evaluation, flags: ReachabilityFlags, reason: ReachabilityReason.Kind,
+        inner: Evaluation, outer: Evaluation, flags: ReachabilityFlags, reason: ReachabilityReason.Code,
         interface: UInt32?
     ) {
         check(.ip, inner, outer, flags, reason, interface)

@@ -57,9 +57,9 @@ struct RulesMultipathTests {
             // The kernel does not choose it.
             ([Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3, flags: .dead)], .onLink),
             ([Nexthop(interfaceIndex: 3, flags: .linkDown)], .noCarrier),
-        ] as [([Nexthop], ReachabilityReason.Kind)])
+        ] as [([Nexthop], ReachabilityReason.Code)])
     func `the reason says where only some connections leave`(
-        nexthops: [Nexthop], kind: ReachabilityReason.Kind
+        nexthops: [Nexthop], kind: ReachabilityReason.Code
     ) {
         #expect(judge(.route(.nexthops(nexthops)), [.eth0, .eth1]).kind == kind)
     }
