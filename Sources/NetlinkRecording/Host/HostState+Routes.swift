@@ -105,11 +105,10 @@ extension HostState {
         of route: Route
     ) throws(KernelRefusal) -> Nexthop {
         let index = try wanted.device.map { (name) throws(KernelRefusal) in try self.index(of: name) }
-        if (wanted.gateway ?? route.destination.address).family == .v6, let index { try checkHasIPv6(index) }
         guard let gateway = wanted.gateway else {
             guard let index else { throw KernelRefusal(ENODEV, "a nexthop has no interface") }
             guard !wanted.isOnLink else { throw KernelRefusal(EINVAL, "onlink is about a gateway") }
-            try checkIsUp(index)
+            try checkIsReady(index, route.destination.family)
             if route.destination.family == .v6, snapshot.links[index]?.flags.contains(.loopback) == true {
                 throw .unknown(
                     "an IPv6 route through the loopback interface rejects packets: give unreachable")
@@ -135,6 +134,7 @@ extension HostState {
             else {
                 throw KernelRefusal(EINVAL, "\(gateway) is not a gateway")
             }
+            try checkIsReady(index, gateway.family)
             return nexthop(
                 index, via: gateway, weight: wanted.weight, isOnLink: true, family: route.destination.family)
         }
@@ -159,8 +159,14 @@ extension HostState {
         case (.v6, let index?) where gateway.isLinkLocal: found = index
         case (.v6, _): found = try directIPv6(gateway, index, table)
         }
-        try checkIsUp(found)
+        try checkIsReady(found, gateway.family)
         return found
+    }
+
+    /// Throws if IPv6 is off for an IPv6 nexthop, or the interface is down, as `fib6_nh_init` does after the gateway.
+    private func checkIsReady(_ index: UInt32, _ family: IPAddress.Family) throws(KernelRefusal) {
+        if family == .v6 { try checkHasIPv6(index) }
+        try checkIsUp(index)
     }
 
     func checkIsUp(_ index: UInt32) throws(KernelRefusal) {

@@ -251,6 +251,16 @@ struct HostStateTests {
         #expect(try Self.errno(of: change, on: host) == 13)
     }
 
+    /// The refusal named IPv6, which `fib6_nh_init` checks after the gateway.
+    @Test func `a gateway that is not on a link is refused before an interface without IPv6`() throws {
+        let host = try Self.host("sysctl net.ipv6.conf.eth0.disable_ipv6=1")
+        for (change, number) in [
+            ("default via 2001:db8:77::1 dev eth0", EHOSTUNREACH), ("default dev eth0", EACCES),
+        ] {
+            #expect(try Self.errno(of: "-6 route add \(change)", on: host) == number)
+        }
+    }
+
     @Test func `secondary addresses go with their primary one, take its place, or are not known to`() throws {
         let changes = try Self.host("addr add 10.0.0.3/24 dev eth0")
         func left(_ promotes: Bool?) throws -> [String]? {
@@ -415,10 +425,10 @@ struct HostStateTests {
     /// Such a gateway was refused as one on the loopback interface, which the kernel does not reach.
     @Test func `a gateway behind an anycast route through the loopback interface is not reached`() throws {
         var host = try Self.host()
-        let prefix = try #require(IPPrefix("2001:db8:77::/48"))
         host.insert(
             Route(
-                destination: prefix, type: .anycast, table: Route.localTable, origin: Route.bootOrigin,
+                destination: "2001:db8:77::/48", type: .anycast, table: Route.localTable,
+                origin: Route.bootOrigin,
                 nexthops: [Nexthop(interfaceIndex: 1)]))
         #expect(try Self.errno(of: "-6 route add default via 2001:db8:77::1", on: host) == EHOSTUNREACH)
     }
