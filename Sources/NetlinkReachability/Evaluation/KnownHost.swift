@@ -83,7 +83,16 @@ final class KnownHost {
     lazy var addresses = facts("addresses", HostQuery.addresses)
     lazy var links = facts("interfaces", HostQuery.links)
     lazy var rules = facts("rules", HostQuery.rules)
-    lazy var refusingRoutes = facts("refusing routes for", HostQuery.refusingRoutes)
+    /// Asked for once for all addresses, as the kernel lists whole tables.
+    lazy var refusingRoutes = made(
+        KnownFacts("refusing routes for") { source, addresses in
+            let routes = Result { () throws(ReachabilityError) in
+                try source.routing.answer(.refusingRoutes(over: addresses) { $0 })
+            }
+            return addresses.map { address in
+                routes.map { $0.filter { $0.destination.contains(address) } }
+            }
+        })
     lazy var askingUser = facts("user", HostQuery.askingUser)
     lazy var hostRoutes = facts("host routes in table", HostQuery.hostRoutes)
     lazy var connectedPeers = facts("peers of sockets", HostQuery.connectedPeers)

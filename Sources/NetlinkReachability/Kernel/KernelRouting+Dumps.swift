@@ -6,13 +6,15 @@ package import RoutingModel
 internal import SystemSupport
 
 extension KernelRouting {
-    /// Returns the routes of types that send nothing whose prefix has an address.
-    func refusingRoutes(for destination: IPAddress) throws(ReachabilityError) -> [Route] {
+    /// Returns the routes of types that send nothing whose prefix has one of the addresses.
+    func refusingRoutes(over destinations: [IPAddress]) throws(ReachabilityError) -> [Route] {
         var routes: [Route] = []
-        for type in RouteType.refusing {
-            routes += try self.routes(
-                destination.family, "list the routes that send nothing", type: type
-            ) { $0.destination.contains(destination) }
+        for family in Set(destinations.map(\.family)) {
+            for type in RouteType.refusing {
+                routes += try self.routes(family, "list the routes that send nothing", type: type) { route in
+                    destinations.contains { route.destination.contains($0) }
+                }
+            }
         }
         return routes
     }

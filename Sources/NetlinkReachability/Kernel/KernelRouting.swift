@@ -148,7 +148,7 @@ extension KernelRouting: RoutingSource {
         case .hostRoutes(let table, let give): give(try hostRoutes(inTable: table))
         case .connectedPeers(let give): give(connectedPeers())
         case .multipathHashPolicy(let family, let give): give(multipathHashPolicy(family))
-        case .refusingRoutes(let destination, let give): give(try refusingRoutes(for: destination))
+        case .refusingRoutes(let destinations, let give): give(try refusingRoutes(over: destinations))
         // A query without a user is that of the real user of this process.
         case .askingUser(let give): give(getuid())
         case .sourceAddresses(let query, let give): give(try sources(for: query.packet, after: query.answer))

@@ -66,8 +66,10 @@ extension SnapshotRouting: RoutingSource {
         case .inputSettings(let index, let give): give(snapshot.inputSettings(ofInterface: index))
         case .routes(let query, let give):
             give(Array(snapshot.chains(over: query.address, inTables: [query.table]).joined()))
-        case .refusingRoutes(let destination, let give):
-            give(snapshot.routes(over: destination).filter { RouteType.refusing.contains($0.type) })
+        case .refusingRoutes(let destinations, let give):
+            give(
+                destinations.flatMap { snapshot.routes(over: $0) }
+                    .filter { RouteType.refusing.contains($0.type) })
         case .hostRoutes(let table, let give):
             give(
                 IPAddress.Family.allCases.flatMap { snapshot.routes(ofTable: table, $0) }

@@ -64,9 +64,9 @@ package enum HostQuery<Answer> {
 
     // MARK: For the reason of a refusal
 
-    /// The routes of types that send nothing, and those of type throw, whose prefix has an address; empty where they
-    /// are not known.
-    case refusingRoutes(over: IPAddress, ([Route]) -> Answer)
+    /// The routes of types that send nothing, and those of type throw, whose prefix has one of the addresses; empty
+    /// where they are not known.
+    case refusingRoutes(over: [IPAddress], ([Route]) -> Answer)
 
     /// The user of a route query without one; `nil` where it is not known.
     case askingUser((UInt32?) -> Answer)

@@ -11,8 +11,10 @@ import SystemSupport
 struct PendingReports {
     /// The most names that are resolved at the same time.
     static let threadLimit = 64
-    /// The most targets that wait for an earlier one: a few datagrams of queries.
-    private static let capacity = 256
+    /// The most targets that wait for an earlier one: two datagrams of queries.
+    ///
+    /// With 256, the allocator returns their memory to the kernel after each batch, and gets it again.
+    private static let capacity = 64
 
     private enum State {
         case invalid(ReachabilityError)

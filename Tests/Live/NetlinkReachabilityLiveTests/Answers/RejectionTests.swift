@@ -45,6 +45,25 @@ struct RejectionTests {
         try host.expect("2001:db8:f::1", .routed, "gateway", through: "w0")
     }
 
+    /// The routes that refuse are listed once for all of the targets.
+    @Test(.needs(.veth)) func `each of several targets names the route that refuses it`() throws {
+        let host = try host()
+        let refusals = [
+            ("198.51.100.1", "the route 198.51.100.0/24 in table main says unreachable"),
+            ("198.51.100.130", "the route 198.51.100.128/25 in table main prohibits it"),
+            ("2001:db8:f::1", "the route 2001:db8:f::/48 in table main drops it (blackhole)"),
+        ]
+        try host.ip(
+            "route add unreachable 198.51.100.0/24", "route add prohibit 198.51.100.128/25",
+            "-6 route add blackhole 2001:db8:f::/48")
+        let program = [try TestNamespace.program("netflags")]
+        let lines = try host.run(program + refusals.map(\.0)).output.split(separator: "\n")
+        for (line, (target, reason)) in zip(lines, refusals) {
+            #expect(line.hasPrefix(target) && line.contains(reason), "\(line)")
+        }
+        #expect(lines.count == refusals.count)
+    }
+
     /// The kernel gives the same answer for an unreachable rule and for a missing route, and the reason was "no route".
     @Test(.needs(.veth), arguments: ["blackhole", "prohibit", "unreachable"])
     func `a rejecting rule makes only its addresses unreachable, and the reason names it`(action: String)
