@@ -150,7 +150,7 @@ extension SnapshotLookup {
     /// If the two tables share a tree, a longer prefix in the main table comes first.
     private mutating func noteSharedTree(_ finding: Finding?) {
         func longest(_ table: UInt32) -> Int {
-            snapshot.routeTables[table, .v4]?.longestMatch(query.destination)?.length ?? 0
+            snapshot.routeTables[table, .v4]?.longestMatch(query.destination)?.length ?? -1
         }
         var length = longest(Route.localTable)
         if case .hit(let hit)? = finding { length = hit.route.destination.length }

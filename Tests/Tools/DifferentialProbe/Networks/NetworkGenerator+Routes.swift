@@ -24,7 +24,10 @@ extension NetworkGenerator {
         }
         if kind == 2 {
             let type = random.pick(["local", "local", "anycast", "broadcast"])
-            return "route \(verb) \(type) \(destination) dev \(random.pick(["lo", "v0"]))\(metric)\(table)"
+            // Without a table, ip(8) takes that of own addresses.
+            let own = random.once(in: 3) ? " table main" : table
+            return
+                "route \(verb) \(type) \(destination) dev \(random.pick(["lo", "v0", "v1"]))\(metric)\(own)"
         }
         let extra =
             isIPv6

@@ -32,6 +32,14 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host().way("10.0.0.1", from: source) == way)
     }
 
+    /// It was refused: a main table whose only match is a default route was taken for one without a match.
+    @Test func `where local and main share a tree, a local default route makes any source an own address`() {
+        let host = makeHost(
+            .address(Self.own), .route("0.0.0.0/0", dev: 2) { ($0.type, $0.scope) = (.local, .host) })
+        let way = host.way("10.0.0.1", from: "203.0.113.9")
+        #expect(way.hasPrefix("undecided: the tables do not say whether a rule was ever added"), "\(way)")
+    }
+
     /// It was refused with the setting, too, and later with that of all interfaces.
     @Test func `packets of the loopback network leave where route_localnet is set`() {
         func way(_ isSet: Bool, all: Bool = false) -> String {
