@@ -57,7 +57,10 @@ extension ExpectationFile {
         var status = ExitStatus.success
         for (line, var pending) in zip(lines, pending) {
             for answer in pending.takeAll().compactMap(\.outcome) {
-                let outcome = line.expectation.outcome(of: answer, in: source)
+                // The name of the interface can be mistyped.
+                let outcome =
+                    (try? answer.get())?.reason.mistake.map { .undetermined($0) }
+                    ?? line.expectation.outcome(of: answer, in: source)
                 status = status.worse(outcome.exitStatus)
                 format.write(line, answer, outcome, to: &buffer)
             }

@@ -65,6 +65,14 @@ struct AssertTests {
         #expect(bad.lines.last?.hasPrefix("  it is reachable: ") == true)
     }
 
+    /// With a mistyped name, unreachable held.
+    @Test(arguments: ["reachable", "unreachable"])
+    func `nothing is known of an interface that does not exist`(word: String) throws {
+        let result = try Self.check("127.0.0.1 \(word) --interface nosuch0\n")
+        #expect(result.status == 2)
+        #expect(result.output.contains("there is no interface \"nosuch0\": give one that `ip link` lists"))
+    }
+
     @Test func `an answer is compared in each part, in a recording at any time`() throws {
         let lines = """
             default via 192.0.2.254
