@@ -113,7 +113,8 @@ extension SnapshotLookup {
         }
         let isKeptByFirst = isKept(first)
         guard route.nexthops.count > 1, outputInterface == 0 else { return isKeptByFirst }
-        let isOpen = route.nexthops.contains { isKept($0) != isKeptByFirst && isUsable($0, of: route) }
+        // `fib_rebalance` does not run when ignore_routes_with_linkdown changes: one without a carrier can be chosen.
+        let isOpen = route.nexthops.contains { isKept($0) != isKeptByFirst && !$0.flags.contains(.dead) }
         return isOpen && ask(.nexthopForSource) ? !isKeptByFirst : isKeptByFirst
     }
 

@@ -75,15 +75,17 @@ struct SnapshotIPv4CornerTests {
 
     /// The hash of a packet chooses the nexthop, and so whether the packet leaves.
     @Test func `packets from 127.0.0.1 are undecided if only some nexthops let them leave`() {
-        func way(_ settings: [Bool]) -> String {
+        func way(_ settings: [Bool], flags: NexthopFlags = []) -> String {
+            var first = Nexthop(interfaceIndex: 2)
+            first.flags = flags
             var host = Self.host(
                 .address(
                     InterfaceAddress(
                         interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host)),
-                .route("10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)]))
+                .route("10.0.0.0/8", nexthops: [first, Nexthop(interfaceIndex: 3)]))
             for (index, isSet) in zip(2... as PartialRangeFrom<UInt32>, settings) {
                 var link = Link(index: index, name: "eth\(index)")
-                link.settings = RoutingSettings(ipv4IgnoresLinkdown: false, routesLoopback: isSet)
+                link.settings = RoutingSettings(ipv4IgnoresLinkdown: !flags.isEmpty, routesLoopback: isSet)
                 host.apply(.link(LinkReport(link)))
             }
             return host.way("10.0.0.1", from: "127.0.0.1")
@@ -92,6 +94,9 @@ struct SnapshotIPv4CornerTests {
         #expect(way([false, true]).hasPrefix("undecided"))
         #expect(way([true, false]).hasPrefix("undecided"))
         #expect(way([true, true]) == "10.0.0.0/8 link dev 2, link dev 3")
+        // The kernel can choose one without a carrier if it was told to ignore these after the carrier went.
+        #expect(way([true, false], flags: .linkDown).hasPrefix("undecided"))
+        #expect(way([true, false], flags: .dead) == "errno 22")
     }
 
     @Test func `an address below a local route is one of this host`() {
