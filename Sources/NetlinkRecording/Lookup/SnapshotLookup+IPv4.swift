@@ -113,8 +113,13 @@ extension SnapshotLookup {
         }
         let isKeptByFirst = isKept(first)
         guard route.nexthops.count > 1, outputInterface == 0 else { return isKeptByFirst }
-        // `fib_rebalance` does not run when ignore_routes_with_linkdown changes: one without a carrier can be chosen.
-        let isOpen = route.nexthops.contains { isKept($0) != isKeptByFirst && !$0.flags.contains(.dead) }
+        // `fib_rebalance` does not run when ignore_routes_with_linkdown changes: one without a carrier can be chosen,
+        // which a dump shows as dead.
+        let isOpen = route.nexthops.contains {
+            isKept($0) != isKeptByFirst
+                && (!$0.flags.contains(.dead)
+                    || snapshot.links[$0.interfaceIndex]?.flags.contains(.up) == true)
+        }
         return isOpen && ask(.nexthopForSource) ? !isKeptByFirst : isKeptByFirst
     }
 

@@ -75,7 +75,7 @@ struct SnapshotIPv4CornerTests {
 
     /// The hash of a packet chooses the nexthop, and so whether the packet leaves.
     @Test func `packets from 127.0.0.1 are undecided if only some nexthops let them leave`() {
-        func way(_ settings: [Bool], flags: NexthopFlags = []) -> String {
+        func way(_ settings: [Bool], flags: NexthopFlags = [], isUp: Bool = true) -> String {
             var first = Nexthop(interfaceIndex: 2)
             first.flags = flags
             var host = Self.host(
@@ -84,7 +84,8 @@ struct SnapshotIPv4CornerTests {
                         interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host)),
                 .route("10.0.0.0/8", nexthops: [first, Nexthop(interfaceIndex: 3)]))
             for (index, isSet) in zip(2... as PartialRangeFrom<UInt32>, settings) {
-                var link = Link(index: index, name: "eth\(index)")
+                var link = Link(
+                    index: index, name: "eth\(index)", flags: isUp || index > 2 ? [.up, .lowerUp] : [])
                 link.settings = RoutingSettings(ipv4IgnoresLinkdown: !flags.isEmpty, routesLoopback: isSet)
                 host.apply(.link(LinkReport(link)))
             }
@@ -95,8 +96,8 @@ struct SnapshotIPv4CornerTests {
         #expect(way([true, false]).hasPrefix("undecided"))
         #expect(way([true, true]) == "10.0.0.0/8 link dev 2, link dev 3")
         // The kernel can choose one without a carrier if it was told to ignore these after the carrier went.
-        #expect(way([true, false], flags: .linkDown).hasPrefix("undecided"))
-        #expect(way([true, false], flags: .dead) == "errno 22")
+        #expect(way([true, false], flags: [.dead, .linkDown]).hasPrefix("undecided"))
+        #expect(way([true, false], flags: [.dead, .linkDown], isUp: false) == "errno 22")
     }
 
     @Test func `an address below a local route is one of this host`() {
