@@ -38,7 +38,8 @@ extension NetworkGenerator {
         default: break
         }
         if random.once(in: 6) { ends += " tos 0x10" }
-        if kind == "vxlan" { ends += " id \(7 + number) dstport \(4_789 + number)" }
+        // Where the outer packets come back, a vxlan would learn another end from them.
+        if kind == "vxlan" { ends += " id \(7 + number) dstport \(4_789 + number) nolearning" }
         var commands: [Command] = [
             .ip("link add \(name) mtu \(1_360 - 20 * number) type \(kind) \(ends)"),
             .ip("link set \(name) arp off up"), .ip("addr add 10.\(12 + number).0.2/24 dev \(name)"),
