@@ -218,8 +218,7 @@ extension SnapshotLookup.Hit {
     /// Whether the entry has RTF_REJECT: it refuses packets, or uses the loopback interface and is neither local nor
     /// an anycast route of the kernel (`fib6_is_reject`).
     var isRejecting: Bool {
-        let isOwn = route.type == .local || route.type == .anycast && route.origin == Route.kernelOrigin
-        return route.type.isRejecting || !isOwn && nexthop?.interfaceIndex == 1
+        route.type.isRejecting || !route.isOwnAddress && nexthop?.interfaceIndex == 1
     }
 }
 

@@ -160,8 +160,11 @@ extension Route {
     }
 
     /// Whether the route leads to an address of this host, so that the carrier has no effect.
-    fileprivate var isOwnAddress: Bool {
-        destination.family == .v4 ? scope == .host : type == .local || type == .anycast
+    ///
+    /// Of IPv6 anycast routes, only those of the kernel have `RTF_ANYCAST`.
+    var isOwnAddress: Bool {
+        guard destination.family == .v6 else { return scope == .host }
+        return type == .local || type == .anycast && origin == Route.kernelOrigin
     }
 
     /// Changes the flags of the nexthops through an interface, and of the route if it has only one nexthop.

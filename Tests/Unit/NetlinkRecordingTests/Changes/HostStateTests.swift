@@ -309,6 +309,21 @@ struct HostStateTests {
         #expect(isDead() == false)
     }
 
+    /// It kept its carrier in recordings: only the kernel's own anycast routes have `RTF_ANYCAST`.
+    @Test(arguments: [(Route.bootOrigin, NexthopFlags.linkDown), (Route.kernelOrigin, NexthopFlags())])
+    func `an anycast route that a program added loses its carrier`(origin: UInt8, flags: NexthopFlags) throws
+    {
+        var host = try Self.host()
+        host.insert(
+            Route(
+                destination: "2001:db8:77::/48", type: .anycast, table: Route.mainTable, origin: origin,
+                nexthops: [Nexthop(interfaceIndex: 2)]))
+        try host.make(HostChange("carrier eth0 off"))
+        #expect(Self.routes(host, to: "2001:db8:77::/48").first?.nexthops.first?.flags == flags)
+        try host.make(HostChange("carrier eth0 on"))
+        #expect(Self.routes(host, to: "2001:db8:77::/48").first?.nexthops.first?.flags == [])
+    }
+
     /// Such routes stayed: they were dead before, and only those that died were dropped.
     @Test func `routes that are ignored without a carrier go when their interface is set down`() throws {
         for (family, prefix) in [(IPAddress.Family.v4, "10.0.0.0/24"), (.v6, "2001:db8::/64")] {
