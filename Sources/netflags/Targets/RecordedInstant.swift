@@ -26,16 +26,10 @@ struct RecordedInstant: Hashable {
         _ report: (Recording.Damage) -> Void = printDamage
     ) throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
-        let day = time?.isTimeOfDay == true ? try recording.firstTime() : nil
-        var instant = time?.time(after: day)
-        var routing = try recording.routing(at: instant?.endOfMillisecond, notingOriginsSince: origins)
-        if let day, let next = instant, routing.endBeforeInstant != nil, next.dayBefore < day {
-            // The recording has neither that time of its first day nor that of the next one.
-            instant = next.dayBefore
-            routing = try recording.routing(at: instant, notingOriginsSince: origins)
-        }
+        let instant = time?.time(in: time?.isTimeOfDay == true ? try recording.span() : nil)
+        let routing = try recording.routing(at: instant?.endOfMillisecond, notingOriginsSince: origins)
         routing.damage.forEach(report)
-        if let instant, let end = routing.endBeforeInstant {
+        if let instant, let end = routing.endBeforeInstant, end < instant {
             printError(
                 "\(LineFile(operand).name) ends at \(end), before \(instant): the answer is that of its end")
         }
@@ -87,8 +81,8 @@ extension Recording {
 enum RecordedTime: Hashable {
     /// A point in time.
     case instant(Recording.Time)
-    /// A time of day in UTC, in microseconds.
-    case timeOfDay(Int64)
+    /// A time of day in UTC, and the unit that it is given in; both in microseconds.
+    case timeOfDay(Int64, unit: Int64)
 
     /// Parses a date, a time of day with minutes or seconds, or both; a text without a zone is in UTC.
     init(_ text: String) throws {
@@ -96,7 +90,8 @@ enum RecordedTime: Hashable {
             guard let time = Self.timeInUTC(text[...]) else { throw Self.invalid(text, Self.forms) }
             // In another zone, the day in UTC can differ.
             let rest = time % Self.day
-            self = .timeOfDay(rest < 0 ? rest + Self.day : rest)
+            let unit: Int64 = text.contains(".") ? 1_000 : text.contains(/:..:/) ? 1_000_000 : 60_000_000
+            self = .timeOfDay(rest < 0 ? rest + Self.day : rest, unit: unit)
             return
         }
         guard let year = Int32(parts.1), let month = Int32(parts.2), let day = Int32(parts.3),
@@ -122,7 +117,7 @@ enum RecordedTime: Hashable {
     }
 
     /// A day in microseconds.
-    fileprivate static let day: Int64 = 86_400_000_000
+    private static let day: Int64 = 86_400_000_000
 
     /// The microseconds since midnight in UTC; with a zone, the result can lie before or after that day.
     private static func timeInUTC(_ text: Substring) -> Int64? {
@@ -151,16 +146,26 @@ enum RecordedTime: Hashable {
         if case .timeOfDay = self { true } else { false }
     }
 
-    /// The time; a time of day is its first occurrence that is not before another time.
+    /// The time; a time of day is its first occurrence that is not before the beginning of a recording.
     ///
-    /// If the other time is in the same minute of a time without seconds, or in the same second, it is that time.
+    /// If the beginning is within the minute, second or millisecond that is given, it is the beginning. If the recording
+    /// ends before the first occurrence, and that is on the day after its beginning, it is the occurrence before.
+    ///
+    /// - Parameter recording: The span of the recording; `nil` if it has no time, or for a point in time.
+    func time(in recording: ClosedRange<Recording.Time>?) -> Recording.Time {
+        let time = time(after: recording?.lowerBound)
+        guard isTimeOfDay, let recording, time > recording.upperBound else { return time }
+        let before = Recording.Time(microsecondsSince1970: time.microsecondsSince1970 - Self.day)
+        return before.date == recording.lowerBound.date ? before : time
+    }
+
+    /// The time; a time of day is its first occurrence that is not before another time.
     func time(after start: Recording.Time?) -> Recording.Time {
         switch self {
         case .instant(let time): return time
-        case .timeOfDay(let time):
+        case .timeOfDay(let time, let unit):
             let start = start?.microsecondsSince1970 ?? 0
             let sameDay = start - start % Self.day + time
-            let unit: Int64 = time % 60_000_000 == 0 ? 60_000_000 : time % 1_000_000 == 0 ? 1_000_000 : 1_000
             guard sameDay < start else { return Recording.Time(microsecondsSince1970: sameDay) }
             let isSameUnit = start - sameDay < unit
             return Recording.Time(microsecondsSince1970: isSameUnit ? start : sameDay + Self.day)
@@ -174,9 +179,5 @@ extension Recording.Time {
     var endOfMillisecond: Recording.Time {
         let rest = microsecondsSince1970 % 1_000
         return Recording.Time(microsecondsSince1970: microsecondsSince1970 + (rest == 0 ? 999 : 0))
-    }
-
-    fileprivate var dayBefore: Recording.Time {
-        Recording.Time(microsecondsSince1970: microsecondsSince1970 - RecordedTime.day)
     }
 }

@@ -169,21 +169,20 @@ struct TimelineCommand: TargetListCommand {
         _ onStep: (inout Timeline) throws -> Void
     ) throws -> Timeline {
         let source = Recording(operand: recording)
-        let day: Recording.Time? =
-            [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.firstTime() : nil
-        let start = from?.time(after: day)
-        let end = to?.time(after: start ?? day)
-        try checkDay(of: source, from: start ?? day, to: end)
+        let span = [from, to].contains { $0?.isTimeOfDay ?? false } ? try source.span() : nil
+        let start = from?.time(in: span)
+        let end = to?.time(after: start ?? span?.lowerBound)
+        try checkDay(from: start ?? span?.lowerBound, to: end, last: span?.upperBound)
         return try Timeline(
             of: source, named, options, onChangeOf: changes, from: start, to: end, onStep)
     }
 
     /// Rejects a time of day for the end that is only on the day after a recording.
     private func checkDay(
-        of source: Recording, from start: Recording.Time?, to end: Recording.Time?
-    ) throws {
-        guard to?.isTimeOfDay == true, let start, let end, start.date != end.date,
-            let last = try source.span()?.upperBound, last.date < end.date
+        from start: Recording.Time?, to end: Recording.Time?, last: Recording.Time?
+    ) throws(UsageError) {
+        guard to?.isTimeOfDay == true, let start, let end, start.date != end.date, let last,
+            last.date < end.date
         else { return }
         let what = from == nil ? "the start of the recording, \(start)" : "--from, \(start)"
         throw UsageError(

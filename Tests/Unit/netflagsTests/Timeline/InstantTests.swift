@@ -73,6 +73,29 @@ struct InstantTests {
             #expect(try RecordedTime(text).time(after: start) == start, "\(text)")
         }
         #expect(try RecordedTime("14:16:02").time(after: start) > start)
+        #expect(try RecordedTime("14:16:00").time(after: start) > start)
+    }
+
+    /// One after the end was that of the day before, and one before the beginning that of the day after.
+    @Test(arguments: [
+        ("14:16:02", -1), ("14:16:00", -3), ("14:16", 0), ("14:16:03", 0), ("14:17", 57), ("14:18", 117),
+        ("14:15", -63),
+    ])
+    func `a time of day is on the day of a recording that does not reach it on the next`(
+        text: String, seconds: Int64
+    ) throws {
+        let start = Recording.Time(microsecondsSince1970: (14 * 3_600 + 963) * 1_000_000)
+        func time(_ seconds: Int64) -> Recording.Time {
+            Recording.Time(microsecondsSince1970: start.microsecondsSince1970 + seconds * 1_000_000)
+        }
+        #expect(try RecordedTime(text).time(in: start...time(60)) == time(seconds))
+    }
+
+    @Test func `a span of times of day that has the recording is that of its day`() throws {
+        let whole = try NetflagsProcess.run("timeline", Night.path, "default")
+        let span = try NetflagsProcess.run(
+            "timeline", Night.path, "default", "--from", "01:10", "--to", "23:00")
+        #expect(span.status == whole.status && span.output == whole.output, "\(span.errors)")
     }
 
     @Test func `a time that begins with a minus sign is a wrong value`() throws {

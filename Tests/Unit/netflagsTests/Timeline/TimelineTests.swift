@@ -200,7 +200,7 @@ struct TimelineTests {
 
     @Test(arguments: ["08:30Z", "09:30+01:00", "03:30-0500", "00:30+16:00", "16:30:00.0+08:00"])
     func `a time of day can have a zone`(text: String) throws {
-        #expect(try RecordedTime(text) == RecordedTime("08:30"))
+        #expect(try RecordedTime(text).time(after: nil) == RecordedTime("08:30").time(after: nil))
     }
 
     @Test(arguments: [("2031-13-01", "there is no day 2031-13-01"), ("24:00", "a time of day such as 03:02")])
