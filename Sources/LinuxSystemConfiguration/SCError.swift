@@ -6,6 +6,7 @@
 public import CoreFoundation
 internal import LinuxSystemConfiguration.SCNetworkReachability
 
+public import protocol Foundation.LocalizedError
 public import class Foundation.NSString
 
 /// Success.
@@ -86,6 +87,17 @@ public func SCCopyLastError() -> CFError {
     }
     return CFErrorCreate(
         kCFAllocatorDefault, coreFoundationString("com.apple.SystemConfiguration"), CFIndex(code), info)
+}
+
+/// As in Apple's Foundation, a Core Foundation error can be thrown.
+extension CFError: @retroactive Error {}
+
+extension CFError: @retroactive LocalizedError {
+    /// The text of `CFErrorCopyDescription`.
+    public var errorDescription: String? {
+        // The Core Foundation of Linux has the strings of Foundation.
+        CFErrorCopyDescription(self).map { unsafeBitCast($0, to: NSString.self) as String }
+    }
 }
 
 private func coreFoundationString(_ text: String) -> CoreFoundation.CFString? {

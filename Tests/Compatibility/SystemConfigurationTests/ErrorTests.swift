@@ -51,6 +51,12 @@ struct ErrorTests {
         #expect("\(CFErrorCopyDescription(error)!)".contains("Invalid argument"))
     }
 
+    @Test func `the last error can be thrown, and has its words`() {
+        #expect(SCNetworkReachabilityCreateWithName(nil, "") == nil)
+        let error = #expect(throws: (any Error).self) { throw SCCopyLastError() }
+        #expect(error?.localizedDescription.contains("Invalid argument") == true)
+    }
+
     @Test(arguments: [-1, 9_999, Int32.max, Int32.min])
     func `a code that is none has words too`(code: Int32) {
         #expect(String(cString: SCErrorString(code)) == "Unknown error")
