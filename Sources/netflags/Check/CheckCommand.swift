@@ -131,7 +131,8 @@ struct CheckSettings: ParsableArguments {
         PacketArrival
     >? {
         guard let arriving else {
-            try UsageError.refuse([("--from", from != nil)], because: "it is for --arriving INTERFACE")
+            try UsageError.refuse(
+                [("--from", from != nil)], because: "only packets of --arriving have a sender")
             return nil
         }
         try UsageError.refuse(

@@ -148,8 +148,8 @@ enum RecordedTime: Hashable {
 
     /// The time; a time of day is its first occurrence that is not before the beginning of a recording.
     ///
-    /// If the beginning is within the minute, second or millisecond that is given, it is the beginning. If the recording
-    /// ends before the first occurrence, and that is on the day after its beginning, it is the occurrence before.
+    /// If the beginning is within the minute, second or millisecond that is given, it is the beginning. If the
+    /// recording ends before the first occurrence, and that is on the day after its beginning, it is the one before.
     ///
     /// - Parameter recording: The span of the recording; `nil` if it has no time, or for a point in time.
     func time(in recording: ClosedRange<Recording.Time>?) -> Recording.Time {

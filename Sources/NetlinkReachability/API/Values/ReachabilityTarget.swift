@@ -257,7 +257,9 @@ struct HostText {
         if text.contains(":") {
             throw refusal("is not an IPv6 address: check its groups, as in 2001:db8::1")
         }
-        if let last = text.split(separator: ".").last, last.allSatisfy({ $0.isASCII && $0.isNumber }) {
+        if !text.contains(where: \.isWhitespace), let last = text.split(separator: ".").last,
+            last.allSatisfy({ $0.isASCII && $0.isNumber })
+        {
             throw refusal("is not an IPv4 address: give four numbers up to 255, as in 192.0.2.1")
         }
     }

@@ -95,7 +95,7 @@ struct SnapshotIPv4CornerTests {
         #expect(way([false, true]).hasPrefix("undecided"))
         #expect(way([true, false]).hasPrefix("undecided"))
         #expect(way([true, true]) == "10.0.0.0/8 link dev 2, link dev 3")
-        // The kernel can choose one without a carrier if it was told to ignore these after the carrier went.
+        // The kernel can choose one without a carrier if it was set to ignore these after the carrier went.
         #expect(way([true, false], flags: [.dead, .linkDown]).hasPrefix("undecided"))
         #expect(way([true, false], flags: [.dead, .linkDown], isUp: false) == "errno 22")
     }

@@ -77,7 +77,8 @@ struct CheckTests {
             ("https://example.com/path", "example.com"), ("example.com:443", "example.com"),
             ("[2001:db8::1]:443", "2001:db8::1"), ("user@example.com", "example.com"),
             ("10.0.0.0/8", "10.0.0.0"),
-            ("", "the host is empty"), ("300.1.1.1", "four numbers"), ("a b", "a space"), ("eth0%x", "eth0"),
+            ("", "the host is empty"), ("300.1.1.1", "four numbers"), ("a b", "a space"),
+            ("192.0.2.1 192.0.2.2", "a space"), ("eth0%x", "eth0"),
         ]
     )
     func `text that is not a host is a usage error that names the host`(text: String, advice: String) throws {
