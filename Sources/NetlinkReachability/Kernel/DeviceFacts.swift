@@ -30,15 +30,10 @@ package enum DeviceFacts {
     /// Lists the indices of the Wi-Fi interfaces in the calling thread's network namespace
     /// (NL80211_CMD_GET_INTERFACE); `nil` if the kernel has no nl80211.
     package static func wirelessIndexes() throws(ReachabilityError) -> Set<UInt32>? {
-        do {
-            return try GenericFamily.nl80211.dump(
-                NL80211_CMD_GET_INTERFACE.rawValue, "list the Wi-Fi interfaces", from: Set<UInt32>()
-            ) { (indexes, message) throws(MalformedMessage) in
-                if let index = try wirelessIndex(message) { indexes.insert(index) }
-            }
-        } catch {
-            guard error.number == ENOENT else { throw error }
-            return nil
+        try GenericFamily.nl80211.dump(
+            NL80211_CMD_GET_INTERFACE.rawValue, "list the Wi-Fi interfaces", from: Set<UInt32>()
+        ) { (indexes, message) throws(MalformedMessage) in
+            if let index = try wirelessIndex(message) { indexes.insert(index) }
         }
     }
 
@@ -59,16 +54,11 @@ package enum DeviceFacts {
     /// Returns the name of the wireless network of an interface, as bytes; `nil` without one, and if the kernel has
     /// no nl80211.
     package static func ssid(ofInterface index: UInt32) throws(ReachabilityError) -> [UInt8]? {
-        do {
-            return try GenericFamily.nl80211.dump(
-                NL80211_CMD_GET_INTERFACE.rawValue, "ask for the wireless network", from: nil as [UInt8]?
-            ) { (ssid, message) throws(MalformedMessage) in
-                if try wirelessIndex(message) == index { ssid = try Self.ssid(message) }
-            }
-        } catch {
-            guard error.number == ENOENT else { throw error }
-            return nil
-        }
+        try GenericFamily.nl80211.dump(
+            NL80211_CMD_GET_INTERFACE.rawValue, "ask for the wireless network", from: nil as [UInt8]?
+        ) { (ssid, message) throws(MalformedMessage) in
+            if try wirelessIndex(message) == index { ssid = try Self.ssid(message) }
+        } ?? nil
     }
 
     /// Reads the network name from a message of the NL80211_CMD_GET_INTERFACE dump; `nil` if it has none.

@@ -116,8 +116,9 @@ extension KernelRouting {
                 WG_CMD_GET_DEVICE.rawValue, "list the peers of a WireGuard interface", [interface],
                 from: WireGuardMessages()
             ) { (messages, message) throws(MalformedMessage) in try messages.take(message) }
-            let port = messages.listenPort
-            guard port != 0, try ConnectedSocket.isUnconnectedUDP(port) else { return nil }
+            guard let messages, messages.listenPort != 0,
+                try ConnectedSocket.isUnconnectedUDP(messages.listenPort)
+            else { return nil }
             return messages.result
         } catch {
             // The interface is gone or no WireGuard interface, or the kernel lacks the family or sock_diag.
@@ -193,10 +194,10 @@ extension RoutingSettings {
     package static var sysctlsOfAll: RoutingSettings {
         func isSet(_ name: String) -> Bool? { KernelSetting.isSet("net/ipv4/conf/all/\(name)") }
         var settings = RoutingSettings()
-        settings.arrival.takesOwnSources = isSet("accept_local")
-        settings.arrival.looksBackByMark = isSet("src_valid_mark")
-        settings.arrival.sendsRedirects = isSet("send_redirects")
-        settings.arrival.forwardsBroadcasts = isSet("bc_forwarding")
+        settings.takesOwnSources = isSet("accept_local")
+        settings.looksBackByMark = isSet("src_valid_mark")
+        settings.sendsRedirects = isSet("send_redirects")
+        settings.forwardsBroadcasts = isSet("bc_forwarding")
         settings.routesLoopback = isSet("route_localnet")
         return settings
     }

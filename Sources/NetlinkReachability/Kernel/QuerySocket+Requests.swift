@@ -263,25 +263,25 @@ struct GenericFamily {
     ///   - attributes: The attributes of the request.
     ///   - empty: The result before the first message.
     ///   - body: Adds a message to the result. The message is valid during the call.
-    /// - Returns: The result.
-    /// - Throws: An error; with ENOENT if the kernel has no such family.
+    /// - Returns: The result; `nil` if the kernel has no such family.
+    /// - Throws: An error of the socket or the command.
     func dump<Found>(
         _ command: some BinaryInteger,
         _ operation: String,
         _ attributes: [Request.Attribute] = [],
         from empty: Found,
         _ body: (inout Found, NetlinkMessage) throws(MalformedMessage) -> Void
-    ) throws(ReachabilityError) -> Found {
+    ) throws(ReachabilityError) -> Found? {
         var socket = try QuerySocket(netlinkProtocol: NETLINK_GENERIC)
         defer { if holdsSecrets { socket.wipe() } }
         let naming = Request(
             GENL_ID_CTRL, genlmsghdr(cmd: UInt8(CTRL_CMD_GETFAMILY), version: 1, reserved: 0),
             [Request.Attribute(CTRL_ATTR_FAMILY_NAME, text: name)])
-        let family = try socket.value(naming, operation, missingFor: []) {
+        let family = try socket.value(naming, operation, missingFor: [ENOENT]) {
             (message) throws(MalformedMessage) -> UInt16? in
             try message.parts(genlmsghdr.self).attributes.value(CTRL_ATTR_FAMILY_ID)
         }
-        guard let family else { throw ReachabilityError(operation: operation, number: EBADMSG) }
+        guard let family else { return nil }
         let header = genlmsghdr(cmd: UInt8(command), version: 1, reserved: 0)
         let request = Request(family, isDump: true, header, attributes)
         return try socket.list(request, operation, from: empty, body)

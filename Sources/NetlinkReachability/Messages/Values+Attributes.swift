@@ -43,15 +43,9 @@ extension Link {
                 current: try attributes.value(IFLA_MTU), smallest: try attributes.value(IFLA_MIN_MTU),
                 largest: try attributes.nonzero(IFLA_MAX_MTU)),
             vrfTable: try? vrf?.value(IFLA_VRF_TABLE),
-            settings: RoutingSettings(
-                ipv4IgnoresLinkdown: ipv4.flatMap { Setting.ignoresLinkdownV4.value(in: $0) },
-                ipv6IgnoresLinkdown: ipv6.flatMap { Setting.ignoresLinkdownV6.value(in: $0) },
-                ipv6Forwards: ipv6.flatMap { Setting.forwardsV6.value(in: $0) },
-                routesLoopback: ipv4.flatMap { Setting.routesLoopback.value(in: $0) }
-            ),
+            settings: RoutingSettings(ipv4: ipv4, ipv6: ipv6),
             tunnel: TunnelEnds(kind: kind, info)
         )
-        settings.arrival = ArrivalSettings(ipv4: ipv4, ipv6: ipv6)
         if portKind == "bridge" {
             let state = try info?.nested(IFLA_INFO_SLAVE_DATA)?.value(IFLA_BRPORT_STATE, as: UInt8.self)
             portState = state.map(BridgePortState.init)
@@ -59,66 +53,47 @@ extension Link {
         // A name has at most 127 bytes.
         alternativeNames = try attributes.texts(IFLA_PROP_LIST, limit: 127)
     }
-
-    /// Indices into IFLA_INET_CONF and IFLA_INET6_CONF.
-    ///
-    /// Written out because linux/ipv6.h clashes with glibc. The IPv4 indices are IPV4_DEVCONF_* minus 1.
-    fileprivate enum Setting: Int {
-        /// IPV4_DEVCONF_FORWARDING has the same index as DEVCONF_FORWARDING.
-        static let forwardsV4 = Self.forwardsV6
-        /// IPV4_DEVCONF_SEND_REDIRECTS
-        case sendsRedirects = 5
-        /// IPV4_DEVCONF_RP_FILTER
-        case reversePathFilter = 7
-        /// IPV4_DEVCONF_ACCEPT_LOCAL
-        case takesOwnSources = 22
-        /// IPV4_DEVCONF_SRC_VMARK
-        case looksBackByMark = 23
-        /// IPV4_DEVCONF_ROUTE_LOCALNET
-        case routesLoopback = 25
-        /// IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
-        case ignoresLinkdownV4 = 28
-        /// IPV4_DEVCONF_BC_FORWARDING
-        case forwardsBroadcasts = 31
-        /// DEVCONF_DISABLE_IPV6
-        case ipv6IsOff = 26
-        /// DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
-        case ignoresLinkdownV6 = 39
-        /// DEVCONF_FORCE_FORWARDING
-        case ipv6ForwardsAlways = 59
-        /// DEVCONF_FORWARDING
-        case forwardsV6 = 0
-
-        /// The setting; `nil` if the array is too short to contain it.
-        func value(in array: UnsafeRawBufferPointer) -> Bool? { number(in: array).map { $0 != 0 } }
-
-        /// The setting as a number; `nil` if the array is too short to contain it.
-        func number(in array: UnsafeRawBufferPointer) -> Int32? {
-            let offset = rawValue * MemoryLayout<Int32>.size
-            guard array.count >= offset + MemoryLayout<Int32>.size else { return nil }
-            return array.loadUnaligned(fromByteOffset: offset, as: Int32.self)
-        }
-    }
 }
 
-extension ArrivalSettings {
+extension RoutingSettings {
     /// Reads IFLA_INET_CONF and IFLA_INET6_CONF.
     ///
-    /// A setting beyond the end of the array does not exist in that kernel.
+    /// A setting beyond the end of the array does not exist in that kernel. The indices are written out because
+    /// linux/ipv6.h clashes with glibc. Those of IPv4 are IPV4_DEVCONF_* minus 1.
     fileprivate init(ipv4: UnsafeRawBufferPointer?, ipv6: UnsafeRawBufferPointer?) {
+        func number(_ index: Int, of array: UnsafeRawBufferPointer?) -> Int32? {
+            let offset = index * MemoryLayout<Int32>.size
+            guard let array, array.count >= offset + MemoryLayout<Int32>.size else { return nil }
+            return array.loadUnaligned(fromByteOffset: offset, as: Int32.self)
+        }
+        func isSet(_ index: Int, of array: UnsafeRawBufferPointer?) -> Bool? {
+            number(index, of: array).map { $0 != 0 }
+        }
         self.init()
-        if let ipv4 {
-            ipv4Forwards = Link.Setting.forwardsV4.value(in: ipv4)
-            sendsRedirects = Link.Setting.sendsRedirects.value(in: ipv4)
-            reversePathFilter = Link.Setting.reversePathFilter.number(in: ipv4).map(UInt8.init(clamping:))
-            takesOwnSources = Link.Setting.takesOwnSources.value(in: ipv4)
-            looksBackByMark = Link.Setting.looksBackByMark.value(in: ipv4)
-            forwardsBroadcasts = Link.Setting.forwardsBroadcasts.value(in: ipv4) ?? false
-        }
-        if let ipv6 {
-            ipv6IsOff = Link.Setting.ipv6IsOff.value(in: ipv6)
-            ipv6ForwardsAlways = Link.Setting.ipv6ForwardsAlways.value(in: ipv6) ?? false
-        }
+        // IPV4_DEVCONF_FORWARDING
+        ipv4Forwards = isSet(0, of: ipv4)
+        // IPV4_DEVCONF_SEND_REDIRECTS
+        sendsRedirects = isSet(5, of: ipv4)
+        // IPV4_DEVCONF_RP_FILTER
+        reversePathFilter = number(7, of: ipv4).map(UInt8.init(clamping:))
+        // IPV4_DEVCONF_ACCEPT_LOCAL
+        takesOwnSources = isSet(22, of: ipv4)
+        // IPV4_DEVCONF_SRC_VMARK
+        looksBackByMark = isSet(23, of: ipv4)
+        // IPV4_DEVCONF_ROUTE_LOCALNET
+        routesLoopback = isSet(25, of: ipv4)
+        // IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
+        ipv4IgnoresLinkdown = isSet(28, of: ipv4)
+        // IPV4_DEVCONF_BC_FORWARDING
+        forwardsBroadcasts = isSet(31, of: ipv4) ?? (ipv4 == nil ? nil : false)
+        // DEVCONF_FORWARDING
+        ipv6Forwards = isSet(0, of: ipv6)
+        // DEVCONF_DISABLE_IPV6
+        ipv6IsOff = isSet(26, of: ipv6)
+        // DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
+        ipv6IgnoresLinkdown = isSet(39, of: ipv6)
+        // DEVCONF_FORCE_FORWARDING
+        ipv6ForwardsAlways = isSet(59, of: ipv6) ?? (ipv6 == nil ? nil : false)
     }
 }
 
@@ -192,15 +167,17 @@ extension FamilySettings {
             case 1...: .interface(UInt32(index))
             default: .newInterfaces
             }
-        let ignoresLinkdown = try attributes.value(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN, as: Int32.self)
+        func isSet(_ type: Int) throws(MalformedMessage) -> Bool? {
+            try attributes.value(type, as: Int32.self).map { $0 != 0 }
+        }
         self.init(
             family: family,
             place: place,
-            ignoresLinkdown: ignoresLinkdown.map { $0 != 0 },
-            forwards: try attributes.value(NETCONFA_FORWARDING, as: Int32.self).map { $0 != 0 },
+            ignoresLinkdown: try isSet(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN),
+            forwards: try isSet(NETCONFA_FORWARDING),
             reversePathFilter: try attributes.value(NETCONFA_RP_FILTER, as: Int32.self)
                 .map(UInt8.init(clamping:)),
-            forwardsBroadcasts: try attributes.value(NETCONFA_BC_FORWARDING, as: Int32.self).map { $0 != 0 }
+            forwardsBroadcasts: try isSet(NETCONFA_BC_FORWARDING)
         )
     }
 }

@@ -208,8 +208,8 @@ extension RoutingSettings {
     /// The settings as changes.
     fileprivate var changes: [NetworkChange] {
         let v4 = FamilySettings(
-            family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown, forwards: arrival.ipv4Forwards,
-            reversePathFilter: arrival.reversePathFilter, forwardsBroadcasts: arrival.forwardsBroadcasts)
+            family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown, forwards: ipv4Forwards,
+            reversePathFilter: reversePathFilter, forwardsBroadcasts: forwardsBroadcasts)
         var v6 = FamilySettings(family: .v6, place: .all, ignoresLinkdown: ipv6IgnoresLinkdown)
         v6.forwards = ipv6Forwards
         return [.settings(v4), .settings(v6)]

@@ -111,8 +111,8 @@ extension RoutingSettings {
     /// The settings that kind 19 can contain, by number.
     private static var numbered: [(number: UInt32, path: WritableKeyPath<RoutingSettings, Bool?>)] {
         [
-            (6, \.arrival.sendsRedirects), (23, \.arrival.takesOwnSources), (24, \.arrival.looksBackByMark),
-            (26, \.routesLoopback), (32, \.arrival.forwardsBroadcasts),
+            (6, \.sendsRedirects), (23, \.takesOwnSources), (24, \.looksBackByMark),
+            (26, \.routesLoopback), (32, \.forwardsBroadcasts),
         ]
     }
 

@@ -105,7 +105,7 @@ extension HostState {
     /// Configures IPv6 on an interface that has just become able to send packets.
     package mutating func becomeReady(_ index: UInt32) {
         guard let interface = interfaces[index], interface.isOperational, !interface.isReady,
-            snapshot.links[index]?.settings.arrival.ipv6IsOff != true
+            snapshot.links[index]?.settings.ipv6IsOff != true
         else { return }
         interfaces[index]?.isReady = true
         if snapshot.links[index]?.flags.contains(.loopback) == true {

@@ -21,7 +21,7 @@ extension HostState {
             }
         case (.forwarding, .v4):
             // `inet_forward_change`
-            let isForAll = index == nil && snapshot.settings.arrival.ipv4Forwards != isSet
+            let isForAll = index == nil && snapshot.settings.ipv4Forwards != isSet
             let further = isForAll ? affected.map(FamilySettings.Place.interface) : []
             for place in places + further {
                 apply(FamilySettings(family: .v4, place: place, forwards: isSet))
@@ -34,7 +34,7 @@ extension HostState {
             for index in affected { setForwarding(index, isSet) }
         case (.disableIPv6, _): for index in affected { setIPv6(index, isOff: isSet) }
         case (.forceForwarding, _):
-            for index in affected { change(index) { $0.arrival.ipv6ForwardsAlways = isSet } }
+            for index in affected { change(index) { $0.ipv6ForwardsAlways = isSet } }
             notifications.append(.settings)
         }
     }
@@ -72,8 +72,8 @@ extension HostState {
 
     /// Takes IPv6 off an interface, or configures it again: `dev_disable_change`.
     private mutating func setIPv6(_ index: UInt32, isOff: Bool) {
-        guard let link = snapshot.links[index], link.settings.arrival.ipv6IsOff != isOff else { return }
-        change(index) { $0.arrival.ipv6IsOff = isOff }
+        guard let link = snapshot.links[index], link.settings.ipv6IsOff != isOff else { return }
+        change(index) { $0.ipv6IsOff = isOff }
         if isOff {
             leaveIPv6(index) { $0.routing.snapshot.markDead(family: .v6, interface: index, force: true) }
         } else {
@@ -84,7 +84,7 @@ extension HostState {
 
     /// Throws if IPv6 is off on an interface.
     func checkHasIPv6(_ index: UInt32) throws(KernelRefusal) {
-        guard let link = snapshot.links[index], link.settings.arrival.ipv6IsOff == true else { return }
+        guard let link = snapshot.links[index], link.settings.ipv6IsOff == true else { return }
         throw KernelRefusal(
             EACCES, "IPv6 is off on \(link.name): net.ipv6.conf.\(link.name).disable_ipv6 is 1")
     }

@@ -226,8 +226,7 @@ package struct BridgePortState: RawRepresentable, Hashable, Sendable {
 extension BridgePortState: CustomStringConvertible {
     /// The name that `bridge link` prints.
     package var description: String {
-        let names = ["disabled", "listening", "learning", "forwarding", "blocking"]
-        return rawValue < names.count ? names[Int(rawValue)] : "state \(rawValue)"
+        ["disabled", "listening", "learning", "forwarding", "blocking"].word(rawValue) ?? "state \(rawValue)"
     }
 }
 
@@ -242,8 +241,8 @@ extension Link {
 extension OperationalState: CustomStringConvertible {
     /// The name that `ip link` prints, in lower case.
     package var description: String {
-        let names = ["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"]
-        return rawValue < names.count ? names[Int(rawValue)] : "state \(rawValue)"
+        ["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"].word(rawValue)
+            ?? "state \(rawValue)"
     }
 }
 
@@ -418,8 +417,8 @@ package struct FamilySettings: Hashable, Sendable {
 
 /// The settings of both families, for one interface or for a whole network; `nil` is unknown.
 ///
-/// Dumps of links contain the settings of each interface. ``FamilySettings`` contain those of one interface or of
-/// all.
+/// Dumps of links contain the settings of each interface. ``FamilySettings`` contain some of those of one interface or
+/// of all: `ignore_routes_with_linkdown`, `rp_filter`, `forwarding` and `bc_forwarding`.
 package struct RoutingSettings: Hashable, Sendable {
     /// The sysctl `ignore_routes_with_linkdown` for IPv4.
     package var ipv4IgnoresLinkdown: Bool?
@@ -433,15 +432,35 @@ package struct RoutingSettings: Hashable, Sendable {
     ///
     /// A router ignores whether its neighbours answer.
     package var ipv6Forwards: Bool?
-    /// The settings for packets that arrive.
-    package var arrival = ArrivalSettings()
+    /// The sysctl `forwarding` for IPv4.
+    package var ipv4Forwards: Bool?
+    /// The sysctl `rp_filter`: 0 none, 1 strict, 2 loose.
+    package var reversePathFilter: UInt8?
+    /// The sysctl `accept_local`: whether packets from an address of this host are accepted.
+    package var takesOwnSources: Bool?
+    /// The sysctl `src_valid_mark`: whether the reverse lookup uses the packet's mark.
+    package var looksBackByMark: Bool?
+    /// The sysctl `bc_forwarding`.
+    package var forwardsBroadcasts: Bool?
+    /// The sysctl `send_redirects`.
+    package var sendsRedirects: Bool?
+    /// The sysctl `disable_ipv6`.
+    package var ipv6IsOff: Bool?
+    /// The sysctl `force_forwarding` for IPv6 (Linux 6.17 and later).
+    package var ipv6ForwardsAlways: Bool?
+
+    /// The settings that are on or off.
+    private static let switches: [any WritableKeyPath<RoutingSettings, Bool?> & Sendable] = [
+        \.ipv4IgnoresLinkdown, \.ipv6IgnoresLinkdown, \.routesLoopback, \.ipv6Forwards, \.ipv4Forwards,
+        \.takesOwnSources, \.looksBackByMark, \.forwardsBroadcasts, \.sendsRedirects, \.ipv6IsOff,
+        \.ipv6ForwardsAlways,
+    ]
 
     /// The initial settings of a network namespace.
     package static let initial: RoutingSettings = {
-        var settings = RoutingSettings(
-            ipv4IgnoresLinkdown: false, ipv6IgnoresLinkdown: false, ipv6Forwards: false, routesLoopback: false
-        )
-        settings.arrival = .initial
+        var settings = RoutingSettings()
+        for setting in switches { settings[keyPath: setting] = false }
+        (settings.reversePathFilter, settings.sendsRedirects) = (0, true)
         return settings
     }()
 
@@ -468,9 +487,9 @@ package struct RoutingSettings: Hashable, Sendable {
         switch settings.family {
         case .v4:
             ipv4IgnoresLinkdown = settings.ignoresLinkdown ?? ipv4IgnoresLinkdown
-            arrival.ipv4Forwards = settings.forwards ?? arrival.ipv4Forwards
-            arrival.reversePathFilter = settings.reversePathFilter ?? arrival.reversePathFilter
-            arrival.forwardsBroadcasts = settings.forwardsBroadcasts ?? arrival.forwardsBroadcasts
+            ipv4Forwards = settings.forwards ?? ipv4Forwards
+            reversePathFilter = settings.reversePathFilter ?? reversePathFilter
+            forwardsBroadcasts = settings.forwardsBroadcasts ?? forwardsBroadcasts
         case .v6:
             ipv6IgnoresLinkdown = settings.ignoresLinkdown ?? ipv6IgnoresLinkdown
             ipv6Forwards = settings.forwards ?? ipv6Forwards
@@ -479,60 +498,10 @@ package struct RoutingSettings: Hashable, Sendable {
 
     /// Fills in unknown settings from others.
     package mutating func fill(from other: Self) {
-        ipv4IgnoresLinkdown = ipv4IgnoresLinkdown ?? other.ipv4IgnoresLinkdown
-        ipv6IgnoresLinkdown = ipv6IgnoresLinkdown ?? other.ipv6IgnoresLinkdown
-        ipv6Forwards = ipv6Forwards ?? other.ipv6Forwards
-        routesLoopback = routesLoopback ?? other.routesLoopback
-        arrival.fill(from: other.arrival)
-    }
-}
-
-/// The settings for packets that arrive, for one interface or for all; `nil` is unknown.
-///
-/// Dumps of links contain the settings of each interface. Of the settings for all interfaces, RTM_NEWNETCONF contains
-/// `rp_filter`, `forwarding` and `bc_forwarding`.
-package struct ArrivalSettings: Hashable, Sendable {
-    /// The sysctl `forwarding` for IPv4.
-    package var ipv4Forwards: Bool?
-    /// The sysctl `rp_filter`: 0 none, 1 strict, 2 loose.
-    package var reversePathFilter: UInt8?
-    /// The sysctl `accept_local`: whether packets from an address of this host are accepted.
-    package var takesOwnSources: Bool?
-    /// The sysctl `src_valid_mark`: whether the reverse lookup uses the packet's mark.
-    package var looksBackByMark: Bool?
-    /// The sysctl `bc_forwarding`.
-    package var forwardsBroadcasts: Bool?
-    /// The sysctl `send_redirects`.
-    package var sendsRedirects: Bool?
-    /// The sysctl `disable_ipv6`.
-    package var ipv6IsOff: Bool?
-    /// The sysctl `force_forwarding` for IPv6 (Linux 6.17 and later).
-    package var ipv6ForwardsAlways: Bool?
-
-    /// The initial settings of a network namespace.
-    package static let initial: ArrivalSettings = {
-        var settings = ArrivalSettings()
-        (settings.ipv4Forwards, settings.reversePathFilter, settings.sendsRedirects) = (false, 0, true)
-        (settings.takesOwnSources, settings.looksBackByMark, settings.forwardsBroadcasts) = (
-            false, false, false
-        )
-        (settings.ipv6IsOff, settings.ipv6ForwardsAlways) = (false, false)
-        return settings
-    }()
-
-    /// Creates settings that are all unknown.
-    package init() {}
-
-    /// Fills in unknown settings from others.
-    package mutating func fill(from other: Self) {
-        ipv4Forwards = ipv4Forwards ?? other.ipv4Forwards
         reversePathFilter = reversePathFilter ?? other.reversePathFilter
-        takesOwnSources = takesOwnSources ?? other.takesOwnSources
-        looksBackByMark = looksBackByMark ?? other.looksBackByMark
-        forwardsBroadcasts = forwardsBroadcasts ?? other.forwardsBroadcasts
-        sendsRedirects = sendsRedirects ?? other.sendsRedirects
-        ipv6IsOff = ipv6IsOff ?? other.ipv6IsOff
-        ipv6ForwardsAlways = ipv6ForwardsAlways ?? other.ipv6ForwardsAlways
+        for setting in Self.switches where self[keyPath: setting] == nil {
+            self[keyPath: setting] = other[keyPath: setting]
+        }
     }
 }
 
@@ -550,7 +519,7 @@ package struct InputSettings: Hashable, Sendable {
 
     /// The reverse path filter: the greater value applies, so the loose filter wins (`IN_DEV_RPFILTER`).
     package var reversePathFilter: UInt8? {
-        let (one, other) = (own.arrival.reversePathFilter, all.arrival.reversePathFilter)
+        let (one, other) = (own.reversePathFilter, all.reversePathFilter)
         if one == 2 || other == 2 { return 2 }
         guard let one, let other else { return nil }
         return max(one, other)
@@ -559,36 +528,29 @@ package struct InputSettings: Hashable, Sendable {
     /// Whether IPv4 packets are forwarded.
     ///
     /// Only the interface's own setting applies.
-    package var ipv4Forwards: Bool? { own.arrival.ipv4Forwards }
+    package var ipv4Forwards: Bool? { own.ipv4Forwards }
     /// Whether packets from an address of this host are accepted.
-    package var takesOwnSources: Bool? { either(\.arrival.takesOwnSources) }
+    package var takesOwnSources: Bool? { Self.either(own.takesOwnSources, all.takesOwnSources) }
     /// Whether the reverse lookup uses the packet's mark.
-    package var looksBackByMark: Bool? { either(\.arrival.looksBackByMark) }
+    package var looksBackByMark: Bool? { Self.either(own.looksBackByMark, all.looksBackByMark) }
     /// Whether packets of 127.0.0.0/8 are accepted.
-    package var routesLoopback: Bool? { either(\.routesLoopback) }
+    package var routesLoopback: Bool? { Self.either(own.routesLoopback, all.routesLoopback) }
     /// Whether a packet that leaves through the interface on which it arrived causes a redirect.
-    package var sendsRedirects: Bool? { either(\.arrival.sendsRedirects) }
+    package var sendsRedirects: Bool? { Self.either(own.sendsRedirects, all.sendsRedirects) }
     /// Whether broadcasts to another network are forwarded.
     ///
     /// Both settings are required.
     package var forwardsBroadcasts: Bool? {
-        let (one, other) = (own.arrival.forwardsBroadcasts, all.arrival.forwardsBroadcasts)
-        if one == false || other == false { return false }
-        return one.flatMap { one in other.map { one && $0 } }
+        Self.either(own.forwardsBroadcasts.map(!), all.forwardsBroadcasts.map(!)).map(!)
     }
     /// Whether the interface accepts no IPv6 packets.
-    package var ipv6IsOff: Bool? { own.arrival.ipv6IsOff }
+    package var ipv6IsOff: Bool? { own.ipv6IsOff }
     /// Whether IPv6 packets are forwarded.
     ///
     /// The interface's own `forwarding` has no effect.
-    package var ipv6Forwards: Bool? {
-        let (one, other) = (own.arrival.ipv6ForwardsAlways, all.ipv6Forwards)
-        if one == true || other == true { return true }
-        return one == nil || other == nil ? nil : false
-    }
+    package var ipv6Forwards: Bool? { Self.either(own.ipv6ForwardsAlways, all.ipv6Forwards) }
 
-    private func either(_ setting: KeyPath<RoutingSettings, Bool?>) -> Bool? {
-        let (one, other) = (own[keyPath: setting], all[keyPath: setting])
+    private static func either(_ one: Bool?, _ other: Bool?) -> Bool? {
         if one == true || other == true { return true }
         return one == nil || other == nil ? nil : false
     }

@@ -215,12 +215,10 @@ extension RouteType {
 extension RouteType: CustomStringConvertible {
     /// The name that `ip route` uses.
     @usableFromInline package var description: String {
-        let names = [
-            "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit",
-            "throw",
-        ]
-        let index = Int(rawValue) - 1
-        return names.indices.contains(index) ? names[index] : "type \(rawValue)"
+        [
+            "type 0", "unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable",
+            "prohibit", "throw",
+        ].word(rawValue) ?? "type \(rawValue)"
     }
 }
 
@@ -420,8 +418,7 @@ extension Encapsulation: CustomStringConvertible {
     /// The word of ip(8), and the destination of the outer packet.
     package var description: String {
         let names = ["none", "mpls", "ip", "ila", "ip6", "seg6", "bpf", "seg6local", "rpl", "ioam6", "xfrm"]
-        let number = Int(kind.rawValue)
-        let name = names.indices.contains(number) ? names[number] : "\(number)"
+        let name = names.word(kind.rawValue) ?? "\(kind.rawValue)"
         return destination.map { "\(name) to \($0)" } ?? name
     }
 }

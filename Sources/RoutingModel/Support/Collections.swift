@@ -19,6 +19,13 @@ extension Array {
     }
 }
 
+extension [String] {
+    /// The word for a number of the kernel; `nil` if there is none.
+    func word(_ number: some BinaryInteger) -> String? {
+        number < count ? self[Int(number)] : nil
+    }
+}
+
 extension Dictionary {
     /// Removes a member from the set at a key.
     ///

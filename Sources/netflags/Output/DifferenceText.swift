@@ -94,13 +94,13 @@ struct DifferenceText {
             ("ipv4", "ignore_routes_with_linkdown", \RoutingSettings.ipv4IgnoresLinkdown),
             ("ipv6", "ignore_routes_with_linkdown", \.ipv6IgnoresLinkdown),
             ("ipv6", "forwarding", \.ipv6Forwards), ("ipv4", "route_localnet", \.routesLoopback),
-            ("ipv4", "forwarding", \.arrival.ipv4Forwards),
-            ("ipv4", "accept_local", \.arrival.takesOwnSources),
-            ("ipv4", "src_valid_mark", \.arrival.looksBackByMark),
-            ("ipv4", "bc_forwarding", \.arrival.forwardsBroadcasts),
-            ("ipv4", "send_redirects", \.arrival.sendsRedirects),
-            ("ipv6", "disable_ipv6", \.arrival.ipv6IsOff),
-            ("ipv6", "force_forwarding", \.arrival.ipv6ForwardsAlways),
+            ("ipv4", "forwarding", \.ipv4Forwards),
+            ("ipv4", "accept_local", \.takesOwnSources),
+            ("ipv4", "src_valid_mark", \.looksBackByMark),
+            ("ipv4", "bc_forwarding", \.forwardsBroadcasts),
+            ("ipv4", "send_redirects", \.sendsRedirects),
+            ("ipv6", "disable_ipv6", \.ipv6IsOff),
+            ("ipv6", "force_forwarding", \.ipv6ForwardsAlways),
         ]
         var changed = settings.compactMap { family, setting, path in
             new?[keyPath: path].flatMap { value in
@@ -108,7 +108,7 @@ struct DifferenceText {
                     ? nil : "net.\(family).conf.\(name).\(setting) became \(value ? 1 : 0)"
             }
         }
-        if let filter = new?.arrival.reversePathFilter, filter != old?.arrival.reversePathFilter {
+        if let filter = new?.reversePathFilter, filter != old?.reversePathFilter {
             changed.append("net.ipv4.conf.\(name).rp_filter became \(filter)")
         }
         return changed.joined(separator: ", ")

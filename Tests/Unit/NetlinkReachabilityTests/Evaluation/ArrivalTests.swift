@@ -80,7 +80,7 @@ struct ArrivalTests {
     }
 
     @Test func `the setting distinguishes a route that says unreachable from a host that does not forward`() {
-        let host = Self.host(Self.errno(113)) { $0.settings.own.arrival.ipv4Forwards = true }
+        let host = Self.host(Self.errno(113)) { $0.settings.own.ipv4Forwards = true }
         #expect(Self.words(host) == "dropped: a route or rule says unreachable; the sender gets ICMP 3/1")
     }
 
@@ -93,7 +93,7 @@ struct ArrivalTests {
     ])
     func `the kernel's EINVAL has the cause that it meets first`(source: String, target: String, code: String)
     {
-        let host = Self.host(Self.errno(22)) { $0.settings.own.arrival.reversePathFilter = 1 }
+        let host = Self.host(Self.errno(22)) { $0.settings.own.reversePathFilter = 1 }
         let result = host.facts.values(of: [()]) { (_, known) throws(Interruption) in
             try known.arrival(of: .arriving(on: 2, from: address(source), to: address(target)))
         }[0]
@@ -103,8 +103,8 @@ struct ArrivalTests {
     @Test func `a blackhole is met before the source where the host forwards`() {
         func words(forwards: Bool, route: String) -> String {
             let host = Self.host(Self.errno(22)) {
-                $0.settings.own.arrival.ipv4Forwards = forwards
-                $0.settings.own.arrival.reversePathFilter = 1
+                $0.settings.own.ipv4Forwards = forwards
+                $0.settings.own.reversePathFilter = 1
                 $0.routes = [Route(destination: prefix(route, 8), type: .blackhole, nexthops: [])]
             }
             return Self.words(host, to: IPAddress(10, 0, 0, 1))
@@ -117,7 +117,7 @@ struct ArrivalTests {
     @Test(arguments: [(false, "10.0.0.0/8"), (true, "")])
     func `a rule decides which table has the blackhole`(isSelected: Bool, suffix: String) {
         let host = Self.host(Self.errno(22)) {
-            $0.settings.own.arrival.ipv4Forwards = true
+            $0.settings.own.ipv4Forwards = true
             $0.routes = [Route(destination: prefix("0.0.0.0", 0), type: .blackhole, table: 77, nexthops: [])]
             var rule = Rule(family: .v4, priority: 5, action: .lookup(table: 77))
             rule.inputInterface = isSelected ? "eth2" : "eth3"
@@ -130,8 +130,8 @@ struct ArrivalTests {
         func words(_ isTaken: Bool) -> String {
             Self.words(
                 Self.host(Self.errno(22)) {
-                    $0.settings.all.arrival.takesOwnSources = isTaken
-                    $0.settings.own.arrival.reversePathFilter = 1
+                    $0.settings.all.takesOwnSources = isTaken
+                    $0.settings.own.reversePathFilter = 1
                 }, from: Self.own)
         }
         #expect(words(false) == "dropped: the sender 198.51.100.2 is an address of this host; silently")
@@ -141,7 +141,7 @@ struct ArrivalTests {
     @Test func `an interface without an address is named where the filter drops`() {
         let host = Self.host(Self.errno(18)) {
             $0.own = []
-            $0.settings.own.arrival.reversePathFilter = 2
+            $0.settings.own.reversePathFilter = 2
         }
         #expect(
             Self.words(host)
@@ -167,8 +167,8 @@ struct ArrivalTests {
             var host = ArrivalNetworks.host(
                 .rule(rule), .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
                 .route("0.0.0.0/0", via: "198.51.100.1", dev: 3) { $0.table = 77 })
-            ArrivalNetworks.set(&host, 3) { $0.arrival.reversePathFilter = 1 }
-            host.settings.arrival.looksBackByMark = looks
+            ArrivalNetworks.set(&host, 3) { $0.reversePathFilter = 1 }
+            host.settings.looksBackByMark = looks
             return ArrivalNetworks.words(host, on: 3, from: "203.0.113.9", to: "198.51.100.2", mark: mark)
         }
         #expect(words(false).hasPrefix("dropped: the reverse path filter"))
@@ -199,11 +199,11 @@ struct ArrivalTests {
                 to: address("2001:db8:1::1"))
         }
         #expect(words("2001:db8::9") { $0.all.ipv6Forwards = true }.hasPrefix("forwarded"))
-        #expect(words("2001:db8::9") { $0.own.arrival.ipv6ForwardsAlways = true }.hasPrefix("forwarded"))
+        #expect(words("2001:db8::9") { $0.own.ipv6ForwardsAlways = true }.hasPrefix("forwarded"))
         #expect(words("2001:db8::9") { $0.own.ipv6Forwards = true }.hasPrefix("dropped"))
         #expect(words("fe80::9") { $0.all.ipv6Forwards = true }.contains("stay on the link of eth2"))
-        #expect(words("fe80::9") { $0.own.arrival.ipv6IsOff = true }.contains("IPv6 is off on eth2"))
-        #expect(words("2001:db8::9") { $0.own.arrival.ipv6IsOff = nil }.contains("disable_ipv6 of eth2"))
+        #expect(words("fe80::9") { $0.own.ipv6IsOff = true }.contains("IPv6 is off on eth2"))
+        #expect(words("2001:db8::9") { $0.own.ipv6IsOff = nil }.contains("disable_ipv6 of eth2"))
     }
 
     @Test(arguments: [
@@ -213,7 +213,7 @@ struct ArrivalTests {
         let own = IPAddress("2001:db8::2")
         let host = Self.host(Self.unicast(3)) {
             $0.byDestination[own] = .success(.taken(RouteMatch(.local, Nexthop(interfaceIndex: 1))))
-            $0.settings.own.arrival.ipv6IsOff = isOff
+            $0.settings.own.ipv6IsOff = isOff
         }
         #expect(Self.words(host, from: own, to: own, on: 1) == words)
     }

@@ -20,7 +20,7 @@ struct RecordedArrivalTests {
         var host = ArrivalNetworks.host(.route("0.0.0.0/0", via: "192.0.2.1", dev: 2))
         for index in [UInt32(2), 3] {
             ArrivalNetworks.set(&host, index) {
-                ($0.arrival.reversePathFilter, $0.arrival.ipv4Forwards) = (filter, forwards)
+                ($0.reversePathFilter, $0.ipv4Forwards) = (filter, forwards)
             }
         }
         for change in changes { host.apply(change) }
@@ -55,7 +55,7 @@ struct RecordedArrivalTests {
 
     @Test func `the greater of the two settings is in force, so that the loose one wins`() {
         var host = Self.host(filter: 1)
-        host.settings.arrival.reversePathFilter = 2
+        host.settings.reversePathFilter = 2
         #expect(Self.word(host, 3, to: "198.51.100.2").hasPrefix("delivered"))
     }
 
@@ -85,7 +85,7 @@ struct RecordedArrivalTests {
         other.apply(.link(LinkReport(third)))
         other.apply(
             .address(InterfaceAddress(interfaceIndex: 4, address: IPAddress(10, 0, 0, 2), prefixLength: 24)))
-        ArrivalNetworks.set(&other, 4) { $0.arrival.reversePathFilter = 1 }
+        ArrivalNetworks.set(&other, 4) { $0.reversePathFilter = 1 }
         #expect(
             Self.word(other, 4, to: "198.51.100.2")
                 .hasSuffix("(strict): the way back to 203.0.113.9 is eth0 or eth1"))
@@ -93,7 +93,7 @@ struct RecordedArrivalTests {
 
     @Test func `the loose filter drops where there is no way back, or the interface has no address`() {
         var host = ArrivalNetworks.host()
-        ArrivalNetworks.set(&host, 3) { $0.arrival.reversePathFilter = 2 }
+        ArrivalNetworks.set(&host, 3) { $0.reversePathFilter = 2 }
         #expect(
             Self.word(host, 3, to: "198.51.100.2").hasSuffix("(loose): there is no way back to 203.0.113.9"))
         host = Self.host(filter: 2)
@@ -170,7 +170,7 @@ struct RecordedArrivalTests {
 
     @Test func `accept_local takes the host's own addresses`() {
         var host = Self.host()
-        ArrivalNetworks.set(&host, 3) { $0.arrival.takesOwnSources = true }
+        ArrivalNetworks.set(&host, 3) { $0.takesOwnSources = true }
         #expect(Self.word(host, 3, from: "192.0.2.2", to: "198.51.100.2").hasPrefix("delivered"))
     }
 
@@ -183,9 +183,9 @@ struct RecordedArrivalTests {
             .route("192.0.2.255/32", dev: 2) {
                 ($0.type, $0.table, $0.scope, $0.origin) = (.broadcast, 255, .link, Route.kernelOrigin)
             })
-        ArrivalNetworks.set(&host, 3) { $0.arrival.takesOwnSources = true }
+        ArrivalNetworks.set(&host, 3) { $0.takesOwnSources = true }
         #expect(Self.word(host, 3, from: "192.0.2.255", to: "198.51.100.2").hasPrefix("delivered"))
-        ArrivalNetworks.set(&host, 3) { $0.arrival.reversePathFilter = 2 }
+        ArrivalNetworks.set(&host, 3) { $0.reversePathFilter = 2 }
         #expect(
             Self.word(host, 3, from: "192.0.2.255", to: "198.51.100.2")
                 == "dropped: no packet from outside can come from 192.0.2.255")
@@ -203,9 +203,9 @@ struct RecordedArrivalTests {
         var host = Self.host(filter: 0)
         ArrivalNetworks.set(&host, 3) { settings in
             switch name {
-            case "rp_filter": settings.arrival.reversePathFilter = nil
-            case "forwarding": settings.arrival.ipv4Forwards = nil
-            default: settings.arrival.takesOwnSources = nil
+            case "rp_filter": settings.reversePathFilter = nil
+            case "forwarding": settings.ipv4Forwards = nil
+            default: settings.takesOwnSources = nil
             }
         }
         let word = ArrivalNetworks.words(host, on: 3, from: source, to: target)

@@ -163,7 +163,7 @@ struct LyingAttributeTests {
             var expected = RoutingSettings()
             // The first number of IPv4 is that it forwards; a kernel without the setting forwards no broadcasts.
             if family == 2 {
-                (expected.arrival.ipv4Forwards, expected.arrival.forwardsBroadcasts) = (true, false)
+                (expected.ipv4Forwards, expected.forwardsBroadcasts) = (true, false)
             }
             #expect(short.link.settings == expected)
         }
