@@ -71,19 +71,8 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
         }
         sink.offerFirst(of: queries, monitor)
         for (index, (query, registration)) in zip(queries, registrations).enumerated() {
-            let query = query.query
-            if query.isEvent {
-                let receive: @Sendable (NetworkEvent) -> Void = { event in
-                    guard let value = query.value(of: event) else { return }
-                    sink.offer(.success(value), index)
-                    sink.deliver()
-                }
-                let listener = EventListener(receive: receive, sink: sink)
-                registration.mailbox.post(.listen(registration.id, listener, deadline))
-            } else {
-                let observation = QueryObservation(query, sink, index)
-                registration.mailbox.post(.add(registration.id, observation, deadline))
-            }
+            let observation = QueryObservation(query.query, sink, index)
+            registration.mailbox.post(.add(registration.id, observation, deadline))
         }
         if begun != nil { sink.release() }
     }

@@ -53,7 +53,7 @@ package final class IterationTracker: Sendable {
             } else {
                 stopCounting(&state)
                 state.isWaiting = !state.isOver
-                noteCome(&state)
+                leaveBeginning(&state)
             }
         }
     }
@@ -68,7 +68,7 @@ package final class IterationTracker: Sendable {
         state.withLock { state in
             stopCounting(&state)
             state.isOver = true
-            noteCome(&state)
+            leaveBeginning(&state)
         }
     }
 
@@ -76,7 +76,7 @@ package final class IterationTracker: Sendable {
         end()
     }
 
-    private func noteCome(_ state: inout State) {
+    private func leaveBeginning(_ state: inout State) {
         if state.isNew { work.iterationDidWait() }
         state.isNew = false
     }

@@ -33,7 +33,7 @@ struct MonitorLoop: ~Copyable {
 
     private var state: MonitorState
     private var observations = ObservationTable<any Observation>()
-    private var listeners: [MonitorState.ID: EventListener] = [:]
+    private var listeners: [MonitorState.ID: any Observation] = [:]
     /// The observations whose handlers may have to be called.
     ///
     /// Kept so that its memory is reused.
@@ -92,21 +92,17 @@ struct MonitorLoop: ~Copyable {
 
     private mutating func readMail() {
         let now = clock.now
-        for mail in mailbox.takeMail() {
+        for mail in mailbox.readAll() {
             switch mail {
             case .add(let id, let observation, let deadline):
                 add(observation, id, deadline, now)
-            case .listen(let id, let listener, let deadline):
-                listeners[id] = listener
-                state.deadlines.set(id, to: deadline)
-                watchResolverFiles()
             case .remove(let id):
                 if listeners.removeValue(forKey: id) != nil {
                     state.deadlines.set(id, to: nil)
                 } else {
                     observations[id] = nil
                     state.remove(id)
-                    if state.answerReaders.isEmpty { endClosings() }
+                    if state.answerReaders.isEmpty { (closings, closed) = (nil, []) }
                 }
             case .resolved(let id, let generation, let result):
                 state.resolved(id, generation: generation, result, at: now)
@@ -114,7 +110,7 @@ struct MonitorLoop: ~Copyable {
                 state.evaluateAll(at: now)
                 state.note(.request)
             case .resolverChanged:
-                noteResolverChange()
+                resolverChanged()
             case .whenIdle(let body):
                 whenIdle.append(body)
             case .end:
@@ -129,11 +125,16 @@ struct MonitorLoop: ~Copyable {
         _ deadline: MonitorInstant?,
         _ now: MonitorInstant
     ) {
+        if observation.isEvent {
+            listeners[id] = observation
+            state.deadlines.set(id, to: deadline)
+            return watchResolverFiles()
+        }
         observations[id] = observation
         let named = observation.namedTarget
         if named != nil || observation.inputs.contains(.nameservers) { watchResolverFiles() }
         if observation.inputs.contains(.neighbours) { followNeighbours(now) }
-        if observation.inputs.contains(.answers) { followClosings() }
+        if observation.inputs.contains(.answers), closings == nil { closings = feed?.closings() }
         state.insert(
             id,
             isName: named != nil,
@@ -160,10 +161,10 @@ struct MonitorLoop: ~Copyable {
                 case .changes: continue
                 case .overrun:
                     notifications += 1
-                    state.noteOverrun(at: now)
+                    state.overran(at: now)
                     announce(.notificationsLost)
                 case .empty:
-                    state.noteDrained()
+                    state.drained()
                     return true
                 }
             }
@@ -211,14 +212,6 @@ struct MonitorLoop: ~Copyable {
     /// The most closed connections that are remembered, and that are read at once.
     private static let closingLimit = 4_096
 
-    private mutating func followClosings() {
-        if closings == nil { closings = feed?.closings() }
-    }
-
-    private mutating func endClosings() {
-        (closings, closed) = (nil, [])
-    }
-
     private mutating func readClosings() {
         guard let closings else { return }
         let now = clock.now
@@ -229,7 +222,7 @@ struct MonitorLoop: ~Copyable {
         if let last = state.lastAnswerReading { closed.removeAll { $0.time <= last.milliseconds } }
         closed += found.map { EvidenceMemory.Closed(socket: $0, time: now.milliseconds) }
         closed.removeFirst(max(0, closed.count - Self.closingLimit))
-        state.noteClosings(at: now)
+        state.socketsClosed(at: now)
     }
 
     private mutating func wait() {
@@ -241,18 +234,14 @@ struct MonitorLoop: ~Copyable {
             entry(files?.descriptor), entry(files?.mountDescriptor, POLLPRI), entry(closings?.descriptor),
         ]
         // If a sandbox refuses poll(2), any descriptor can be ready, so each is read.
+        // Until the next scheduled work, rounded up; -1 for no limit.
+        let timeout = state.deadline.flatMap(clock.delay(until:))?.milliseconds ?? -1
         let isRefused = waitForDescriptors(&entries, milliseconds: timeout) < 0
         func isReady(_ index: Int) -> Bool { isRefused || entries[index].revents != 0 }
         if isReady(0) { mailbox.wakeUp.reset() }
         if isReady(2) { sleepWatch?.reset() }
-        if isReady(3) || isReady(4), files?.readChanges() == true { noteResolverChange() }
+        if isReady(3) || isReady(4), files?.readChanges() == true { resolverChanged() }
         detectSleep()
-    }
-
-    /// The time until the next scheduled work in milliseconds, rounded up; -1 for no limit.
-    private var timeout: Int32 {
-        guard let deadline = state.deadline, let delay = clock.delay(until: deadline) else { return -1 }
-        return delay.milliseconds
     }
 
     private mutating func detectSleep() {
@@ -261,12 +250,12 @@ struct MonitorLoop: ~Copyable {
         let duration = timeAsleep - self.timeAsleep
         guard duration >= MonitorTiming.sleepThreshold else { return }
         counters.sleeps += 1
-        state.noteSleep(at: clock.now)
+        state.slept(at: clock.now)
         announce(.slept(duration))
     }
 
-    private mutating func noteResolverChange() {
-        state.noteResolverChange(at: clock.now)
+    private mutating func resolverChanged() {
+        state.resolverChanged(at: clock.now)
         announce(.resolverConfigurationChanged)
     }
 
@@ -278,7 +267,7 @@ struct MonitorLoop: ~Copyable {
 
     private mutating func perform(_ action: MonitorState.Action) {
         switch action {
-        case .expire(let id): (observations[id]?.results ?? listeners[id]?.sink)?.expire()
+        case .expire(let id): (observations[id] ?? listeners[id])?.results.expire()
         case .resolve(let id, let generation): resolve(id, generation)
         case .lookAtPath: lookAtPath()
         }
@@ -344,7 +333,7 @@ struct MonitorLoop: ~Copyable {
             case .failure(let error): (observation.results.fail(error, observation.index), error)
             }
         // The resolver has its own retries, so its failure does not count as a failed evaluation.
-        if let error, result.error == nil, !result.isChange, state.names.takeReport(of: id) {
+        if let error, result.error == nil, !result.isChange, state.names.markReported(id) {
             result.isChange = observation.results.fail(error, observation.index)
         }
         counters.evaluations += 1

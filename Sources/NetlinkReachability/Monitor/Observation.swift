@@ -16,6 +16,8 @@ protocol Observation: AnyObject, Sendable {
     var namedTarget: FlagsQuery? { get }
     /// The inputs on which the value depends besides routes and interfaces.
     var inputs: QueryInputs { get }
+    /// Whether it is an observation of events, which are passed to it as they happen.
+    var isEvent: Bool { get }
     /// The receiver of the results.
     var results: any ResultSink { get }
     /// The index of the query in its observation.
@@ -25,6 +27,8 @@ protocol Observation: AnyObject, Sendable {
     func evaluate(_ known: inout Known, onlyChanges: Bool) throws(Interruption) -> EvaluationOutcome
     /// Calls the handler with undelivered results, if the handler runs on the monitor's thread.
     func deliver()
+    /// Delivers the value for an event, if the query has one.
+    func receive(_ event: NetworkEvent)
 }
 
 /// The observation of a query with values of one type.
@@ -42,6 +46,7 @@ final class QueryObservation<Value: Sendable>: Observation {
 
     var namedTarget: FlagsQuery? { query.namedTarget }
     var inputs: QueryInputs { query.inputs }
+    var isEvent: Bool { query.isEvent }
     var results: any ResultSink { sink }
 
     func evaluate(_ known: inout Known, onlyChanges: Bool) throws(Interruption) -> EvaluationOutcome {
@@ -49,4 +54,10 @@ final class QueryObservation<Value: Sendable>: Observation {
     }
 
     func deliver() { query.deliver(sink) }
+
+    func receive(_ event: NetworkEvent) {
+        guard let value = query.value(of: event) else { return }
+        sink.offer(.success(value), index)
+        sink.deliver()
+    }
 }

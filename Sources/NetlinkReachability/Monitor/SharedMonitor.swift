@@ -163,7 +163,7 @@ package final class SharedMonitor: Sendable {
     }
 
     /// Reports a change of the resolver's configuration, as a change of its files does.
-    package func noteResolverChange() {
+    package func resolverChanged() {
         state.withLock { $0.mailbox?.post(.resolverChanged) }
     }
 
@@ -178,23 +178,13 @@ package final class SharedMonitor: Sendable {
     }
 }
 
-/// The monitor's side of an event query.
-struct EventListener: Sendable {
-    /// Receives each event.
-    let receive: @Sendable (NetworkEvent) -> Void
-    /// The receiver of the results.
-    let sink: any ResultSink
-}
-
 /// Messages from any thread to the monitor's thread.
 final class MonitorMailbox: Sendable {
     /// Work for the monitor's thread.
     enum Mail: Sendable {
         /// Begin an observation, which expires at an instant; `nil` for never.
         case add(MonitorState.ID, any Observation, MonitorInstant?)
-        /// Pass each event to a listener, until an instant; `nil` for no end.
-        case listen(MonitorState.ID, EventListener, MonitorInstant?)
-        /// End an observation, or stop listening.
+        /// End an observation.
         case remove(MonitorState.ID)
         /// A name has been resolved, or its resolution has failed.
         case resolved(MonitorState.ID, generation: UInt32, ResolvedName)
@@ -237,7 +227,7 @@ final class MonitorMailbox: Sendable {
     var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
 
     /// Removes and returns all mail; called by the thread.
-    func takeMail() -> [Mail] {
+    func readAll() -> [Mail] {
         guard !isEmpty else { return [] }
         return mailbox.withLock { mailbox in
             let mail = mailbox

@@ -84,7 +84,7 @@ extension SimulatedNetwork {
     /// try await network.advance(by: .milliseconds(100))
     /// ```
     public func notifyResolverChange() {
-        source.monitor.noteResolverChange()
+        source.monitor.resolverChanged()
     }
 
     /// Suspends the machine: the clock does not move, and the monitor detects the suspension.

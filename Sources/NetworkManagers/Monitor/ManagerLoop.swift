@@ -98,7 +98,7 @@
                     readings[name] = try ManagerReading.of(name, host, hasBus: bus != nil, connect)
                 } catch {
                     readings[name] = ManagerReading(error.state)
-                    if error.state == .silent { schedule.noteSilence(of: name, at: .now) }
+                    if error.state == .silent { schedule.silence(of: name, at: .now) }
                 }
                 publish()
             }

@@ -44,7 +44,7 @@ struct ManagerSchedule {
     }
 
     /// Schedules another query to a manager that did not answer, after a while.
-    mutating func noteSilence(of name: ManagerName, at now: ContinuousClock.Instant) {
+    mutating func silence(of name: ManagerName, at now: ContinuousClock.Instant) {
         silentUntil[name] = now + Self.silence
         plan([name], at: now)
     }

@@ -37,7 +37,7 @@ extension MonitorState {
             // Ignore routes that no observation depends on; they must not extend the burst.
             guard pending.isAll || index.hasAny(in: prefix) else { return false }
             addPending(prefix)
-            if case .routeRemoval = notification { noteRemoval(of: prefix, at: now) }
+            if case .routeRemoval = notification { addRemoval(of: prefix, at: now) }
         case .neighbour(let address):
             guard addPendingReaders(of: address) else { return false }
         case .link(isLoss: true), .address(isLoss: true), .nexthop(isLoss: true):
@@ -54,7 +54,7 @@ extension MonitorState {
     ///
     /// Everything is evaluated again when the queue is empty. If losses are frequent, the pauses between these
     /// evaluations grow.
-    mutating func noteOverrun(at now: MonitorInstant) {
+    mutating func overran(at now: MonitorInstant) {
         overrun.isCongested = true
         overrun.isCause = true
         if let last = overrun.last, now - last > MonitorTiming.overrunMemory {
@@ -71,12 +71,12 @@ extension MonitorState {
     }
 
     /// Records that the queue of notifications is empty.
-    mutating func noteDrained() {
+    mutating func drained() {
         overrun.isCongested = false
     }
 
     /// Records that the machine has slept: everything is evaluated again.
-    mutating func noteSleep(at now: MonitorInstant) {
+    mutating func slept(at now: MonitorInstant) {
         evaluateAll(at: now)
         note(.sleep)
         names.refreshAll()
@@ -91,7 +91,7 @@ extension MonitorState {
     /// Records a change of the resolver's configuration.
     ///
     /// The change is used after a delay, because programs write these files in several steps.
-    mutating func noteResolverChange(at now: MonitorInstant) {
+    mutating func resolverChanged(at now: MonitorInstant) {
         guard !(names.isEmpty && nameserverReaders.isEmpty), resolverChangeDue == nil else { return }
         resolverChangeDue = now + MonitorTiming.resolverSettling
     }
@@ -127,7 +127,7 @@ extension MonitorState {
         return !found.isEmpty
     }
 
-    private mutating func noteRemoval(of prefix: IPPrefix, at now: MonitorInstant) {
+    private mutating func addRemoval(of prefix: IPPrefix, at now: MonitorInstant) {
         routeRemovals.note(prefix, at: now)
         guard routeRemovals.count > Self.prefixLimit else { return }
         routeRemovals = PendingRouteRemovals()

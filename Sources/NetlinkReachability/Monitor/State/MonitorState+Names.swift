@@ -79,7 +79,7 @@ extension MonitorState.Names {
     }
 
     /// Returns whether an error has to be reported: once for each different error.
-    mutating func takeReport(of id: MonitorState.ID) -> Bool {
+    mutating func markReported(_ id: MonitorState.ID) -> Bool {
         guard let entry = entries[id], !entry.isReported else { return false }
         entries[id]?.isReported = true
         return true
@@ -106,7 +106,7 @@ extension MonitorState.Names {
     }
 
     /// Records a change of the network: perhaps of the default path, or of what made a resolution fail.
-    mutating func notePossibleChange() {
+    mutating func retryAll() {
         guard !entries.isEmpty else { return }
         wantsPath = true
         for id in retries.take(at: .distantFuture) { enqueue(id) }

@@ -176,7 +176,7 @@ extension MonitorState {
     }
 
     /// Records that a connection was closed, which can be an answer.
-    mutating func noteClosings(at now: MonitorInstant) {
+    mutating func socketsClosed(at now: MonitorInstant) {
         for (id, memory) in memories {
             expiries.advance(id, to: max(now, MonitorInstant(milliseconds: memory.value.nextReading)))
         }
@@ -244,7 +244,7 @@ extension MonitorState {
         guard !records.isEmpty else { return Actions(others: expired, evaluations: []) }
         takeDue(now)
         let others = expired + names.actions(at: now)
-        takeChunk()
+        fillChunk()
         return Actions(others: others, evaluations: chunk)
     }
 
@@ -327,7 +327,7 @@ extension MonitorState {
         } else {
             self.pending = Pending()
             evaluate(pending)
-            names.notePossibleChange()
+            names.retryAll()
         }
         if isCongested {
             self.pending.isAll = true
@@ -360,11 +360,11 @@ extension MonitorState {
         routineDue = now + routinePeriod
         lastEvaluation = now
         pending = Pending()
-        names.notePossibleChange()
+        names.retryAll()
     }
 
     /// Moves the next observations to evaluate to ``chunk``.
-    private mutating func takeChunk() {
+    private mutating func fillChunk() {
         if !chunk.isEmpty { chunk.removeAll(keepingCapacity: true) }
         while chunk.count < NetworkFacts.batchLimit, let id = pass.popLast() {
             guard records[id] != nil, !names.isUnresolved(id) else { continue }

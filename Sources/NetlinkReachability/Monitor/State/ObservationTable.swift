@@ -144,7 +144,7 @@ struct AddressIndex: Sendable {
         new.each { if !old.contains($0) { insert($0, of: id) } }
         var unwanted = 0
         old.each { if !new.contains($0) { unwanted += 1 } }
-        if unwanted > 0 { noteRemoval(of: unwanted, isWanted: isWanted) }
+        if unwanted > 0 { countRemoval(of: unwanted, isWanted: isWanted) }
     }
 
     /// Counts entries that are no longer wanted, and drops such entries when there are many.
@@ -152,7 +152,7 @@ struct AddressIndex: Sendable {
     /// - Parameters:
     ///   - number: The number of entries that became unwanted.
     ///   - isWanted: Whether an observation still depends on an address.
-    mutating func noteRemoval(of number: Int, isWanted: (UInt64, IPAddress) -> Bool) {
+    mutating func countRemoval(of number: Int, isWanted: (UInt64, IPAddress) -> Bool) {
         removedCount += number
         guard removedCount > 64 + count / 2 else { return }
         removedCount = 0

@@ -95,9 +95,9 @@ struct MonitorStormTests {
         limit: Int
     ) {
         let (changes, isOverrun, isEmpty) = table.take(atMost: limit)
-        if isOverrun { driver.state.noteOverrun(at: driver.now) }
+        if isOverrun { driver.state.overran(at: driver.now) }
         for change in changes { driver.note(change) }
-        if isEmpty { driver.state.noteDrained() }
+        if isEmpty { driver.state.drained() }
         driver.evaluate = { RouteDependencies(addresses: targets[$0].map { [$0] } ?? []) }
         for id in driver.run() {
             if let address = targets[id] { flags[id] = table.flags(for: address) }

@@ -205,7 +205,7 @@ struct ObservationTests {
 
     /// Causes every name to be resolved.
     private func resolveAgain() async {
-        network.source.monitor.noteResolverChange()
+        network.source.monitor.resolverChanged()
         await settle()
         network.clock.advance(by: .milliseconds(100))
         await settle()

@@ -36,18 +36,18 @@ struct PathStateTests {
     @Test func `a change of the resolver's files evaluates paths only, after the files have settled`() {
         var driver = driver
         driver.move(to: 1_000)
-        driver.state.noteResolverChange(at: driver.now)
+        driver.state.resolverChanged(at: driver.now)
         #expect(driver.run() == [])
         #expect(driver.deadline == 1_100)
         driver.move(to: 1_050)
-        driver.state.noteResolverChange(at: driver.now)
+        driver.state.resolverChanged(at: driver.now)
         #expect(driver.run(at: 1_100) == [1])
         #expect(driver.run(at: 1_200) == [])
     }
 
     @Test func `a removed path is not evaluated`() {
         var driver = driver
-        driver.state.noteResolverChange(at: driver.now)
+        driver.state.resolverChanged(at: driver.now)
         driver.state.remove(1)
         #expect(driver.run(at: 1_000) == [])
     }

@@ -25,7 +25,7 @@ struct AddressIndexTests {
             index.insert(address, of: id)
             if id % 3 == 0 {
                 all[id - 1] = nil
-                index.noteRemoval(of: 1) { all[$0] == $1 }
+                index.countRemoval(of: 1) { all[$0] == $1 }
             }
             let base = Self.address(&random)
             let length = Int.random(in: 0...base.family.bitWidth, using: &random)
@@ -43,7 +43,7 @@ struct AddressIndexTests {
         var index = AddressIndex()
         for id in 1...10_000 as ClosedRange<UInt64> {
             index.insert(IPAddress(v4: UInt32(id)), of: id)
-            index.noteRemoval(of: 1) { _, _ in false }
+            index.countRemoval(of: 1) { _, _ in false }
         }
         #expect(index.count < 400)
     }

@@ -86,7 +86,7 @@ struct MonitorNamesTests {
         #expect(driver.state.names.failedCount == 1)
 
         driver = Self.resolved()
-        driver.state.noteSleep(at: driver.now)
+        driver.state.slept(at: driver.now)
         driver.run()
         driver.state.resolved(1, generation: 1, .success(.timedOut), at: driver.now)
         #expect(driver.run().isEmpty)
@@ -96,7 +96,7 @@ struct MonitorNamesTests {
     @Test func `only an error and the end of one are evaluated when nothing new is known`() {
         var driver = Self.resolved()
         func resolve(_ result: ResolvedName) -> [MonitorState.ID] {
-            driver.state.noteSleep(at: driver.now)
+            driver.state.slept(at: driver.now)
             driver.run()
             guard let generation = driver.resolutions.last?.generation else { return [] }
             driver.state.resolved(1, generation: generation, result, at: driver.now)
@@ -132,8 +132,8 @@ struct MonitorNamesTests {
     @Test func `a change of the resolver's files resolves every name again after they have settled`() {
         var driver = Self.resolved()
         driver.move(to: 1_000)
-        driver.state.noteResolverChange(at: driver.now)
-        driver.state.noteResolverChange(at: driver.now)
+        driver.state.resolverChanged(at: driver.now)
+        driver.state.resolverChanged(at: driver.now)
         driver.run(at: 1_099)
         #expect(driver.resolutions.isEmpty)
         driver.run(at: 1_100)
@@ -169,7 +169,7 @@ struct MonitorNamesTests {
 
     @Test func `the result of a resolution that was replaced is dropped and counted`() {
         var driver = Self.resolving()
-        driver.state.noteSleep(at: driver.now)
+        driver.state.slept(at: driver.now)
         driver.run()
         driver.state.resolved(1, generation: 0, .success(.notFound), at: driver.now)
         #expect(driver.run().isEmpty)
@@ -188,7 +188,7 @@ struct MonitorNamesTests {
 
     @Test func `the old addresses count until there are new ones`() {
         var driver = Self.resolved()
-        driver.state.noteSleep(at: driver.now)
+        driver.state.slept(at: driver.now)
         #expect(driver.run() == [1])
         #expect(driver.state.names.resolution(of: 1) == found)
     }

@@ -137,7 +137,7 @@ struct MonitorScheduleTests {
     @Test func `everything is evaluated after the machine has slept`() {
         var driver = Self.quiet()
         driver.move(to: 1_000)
-        driver.state.noteSleep(at: driver.now)
+        driver.state.slept(at: driver.now)
         #expect(driver.run() == [1])
     }
 
@@ -146,9 +146,9 @@ struct MonitorScheduleTests {
     @Test func `after a loss everything is evaluated, but not before the queue is empty`() {
         var driver = Self.quiet()
         driver.move(to: 1_000)
-        driver.state.noteOverrun(at: driver.now)
+        driver.state.overran(at: driver.now)
         #expect(driver.run(at: 1_060).isEmpty)
-        driver.state.noteDrained()
+        driver.state.drained()
         #expect(driver.run() == [1])
         #expect(driver.deadline == 61_060)
     }
@@ -159,8 +159,8 @@ struct MonitorScheduleTests {
         var instant = 1_000
         for _ in 0..<8 {
             driver.move(to: instant)
-            driver.state.noteOverrun(at: driver.now)
-            driver.state.noteDrained()
+            driver.state.overran(at: driver.now)
+            driver.state.drained()
             let due = driver.deadline ?? 0
             pauses.append(due - instant)
             driver.run(at: due)
@@ -173,21 +173,21 @@ struct MonitorScheduleTests {
         var driver = Self.quiet()
         for instant in [1_000, 3_000, 5_000] {
             driver.move(to: instant)
-            driver.state.noteOverrun(at: driver.now)
-            driver.state.noteDrained()
+            driver.state.overran(at: driver.now)
+            driver.state.drained()
             driver.run(at: instant + 1_000)
         }
         driver.move(to: 35_001)
-        driver.state.noteOverrun(at: driver.now)
-        driver.state.noteDrained()
+        driver.state.overran(at: driver.now)
+        driver.state.drained()
         #expect(driver.deadline == 35_051)
     }
 
     @Test func `several losses before the queries count as one`() {
         var driver = Self.quiet()
         driver.move(to: 1_000)
-        for _ in 0..<10 { driver.state.noteOverrun(at: driver.now) }
-        driver.state.noteDrained()
+        for _ in 0..<10 { driver.state.overran(at: driver.now) }
+        driver.state.drained()
         #expect(driver.deadline == 1_050)
         driver.run(at: 1_050)
         #expect(driver.state.overrun.pause == .milliseconds(100))
@@ -196,10 +196,10 @@ struct MonitorScheduleTests {
     @Test func `a queue that is never empty delays the evaluation for two seconds at most`() {
         var driver = Self.quiet()
         driver.move(to: 1_000)
-        driver.state.noteOverrun(at: driver.now)
+        driver.state.overran(at: driver.now)
         #expect(driver.run(at: 3_000) == [1])
         // More can have been lost meanwhile, so there is another evaluation when it is empty.
-        driver.state.noteDrained()
+        driver.state.drained()
         #expect(driver.run(at: 3_250) == [1])
         #expect(driver.run(at: 10_000).isEmpty)
     }

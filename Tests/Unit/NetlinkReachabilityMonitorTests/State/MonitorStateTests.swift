@@ -137,7 +137,7 @@ struct MonitorStateTests {
         driver.watch(networks)
         for id in networks.keys { driver.state.remove(id) }
         driver.note(.link(isLoss: true))
-        driver.state.noteOverrun(at: driver.now)
+        driver.state.overran(at: driver.now)
         #expect(driver.run(at: 600_000).isEmpty)
         #expect(driver.deadline == nil)
     }

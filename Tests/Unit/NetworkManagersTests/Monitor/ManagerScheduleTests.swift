@@ -10,7 +10,7 @@ struct ManagerScheduleTests {
     /// A schedule in which a manager was asked and did not answer.
     private func silent(_ name: ManagerName) -> ManagerSchedule {
         var schedule = ManagerSchedule()
-        schedule.noteSilence(of: name, at: start)
+        schedule.silence(of: name, at: start)
         return schedule
     }
 
