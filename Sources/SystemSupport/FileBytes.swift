@@ -72,10 +72,7 @@ package enum KernelSetting {
     /// - Parameter path: The file below `/proc/sys`.
     /// - Returns: Whether it is set.
     package static func isSet(_ path: String) -> Bool? {
-        guard let file = fopen("/proc/sys/\(path)", "r") else { return nil }
-        defer { fclose(file) }
-        let byte = fgetc(file)
-        return byte == EOF ? nil : byte != 0x30
+        number(path).map { $0 != 0 }
     }
 
     /// The number of a setting; `nil` if it cannot be read.
@@ -83,7 +80,7 @@ package enum KernelSetting {
     /// - Parameter path: The file below `/proc/sys`.
     /// - Returns: The number.
     package static func number(_ path: String) -> Int? {
-        FileBytes.text(of: "/proc/sys/\(path)", upTo: 16).flatMap { Int($0.prefix { $0.isNumber }) }
+        FileBytes.text(of: "/proc/sys/\(path)", upTo: 16).flatMap { Int($0.prefix { !$0.isWhitespace }) }
     }
 }
 

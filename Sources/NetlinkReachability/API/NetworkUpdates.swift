@@ -75,10 +75,10 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
         Iterator(base: begin(skipsFailures: true))
     }
 
-    private func begin(skipsFailures: Bool) -> Base {
+    private func begin(skipsFailures: Bool) -> Results.Iterator {
         // Without a query, the sequence has no elements.
-        guard !queries.isEmpty else { return Base(iteration: nil) }
-        return Base(
+        guard !queries.isEmpty else { return Results.Iterator(iteration: nil) }
+        return Results.Iterator(
             iteration: Result { () throws(ReachabilityError) in
                 switch origin {
                 case .monitor(let monitor):
@@ -92,36 +92,9 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
             })
     }
 
-    /// An iteration over a monitor's results or a recording.
-    fileprivate struct Base {
-        enum Iteration {
-            case monitor(ObservationIteration<Value>)
-            case recording(ReplayIteration<Value>)
-        }
-
-        /// `.failure` if the iteration could not begin; `nil` after that error was thrown, and without queries.
-        var iteration: Result<Iteration, ReachabilityError>?
-
-        mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(ReachabilityError) -> Result<Value, ReachabilityError>? {
-            switch try iteration.take()?.get() {
-            case .monitor(var base):
-                let result = await base.next(isolation: actor)
-                iteration = .success(.monitor(base))
-                return result
-            case .recording(var base):
-                let result = try base.next()
-                iteration = .success(.recording(base))
-                return result
-            case nil: return nil
-            }
-        }
-    }
-
     /// One iteration, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var base: Base
+        fileprivate var base: Results.Iterator
 
         /// The observation of this iteration; `nil` for a recording, and after a failure.
         package var observation: NetworkObservation<Value>? {
@@ -154,12 +127,18 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
 
         /// Begins an iteration.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(base: updates.begin(skipsFailures: false))
+            updates.begin(skipsFailures: false)
         }
 
         /// One iteration, which ends when it is released.
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate var base: Base
+            fileprivate enum Iteration {
+                case monitor(ObservationIteration<Value>)
+                case recording(ReplayIteration<Value>)
+            }
+
+            /// `.failure` if the iteration could not begin; `nil` after that error was thrown, and without queries.
+            fileprivate var iteration: Result<Iteration, ReachabilityError>?
 
             /// Waits for a result that differs from the last one.
             ///
@@ -169,7 +148,17 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(ReachabilityError) -> Element? {
-                try await base.next(isolation: actor)
+                switch try iteration.take()?.get() {
+                case .monitor(var base):
+                    let result = await base.next(isolation: actor)
+                    iteration = .success(.monitor(base))
+                    return result
+                case .recording(var base):
+                    let result = try base.next()
+                    iteration = .success(.recording(base))
+                    return result
+                case nil: return nil
+                }
             }
         }
     }

@@ -16,8 +16,6 @@ final class ConnectionQuery: Query {
 
     func reason(_ status: ConnectionStatus) -> ReachabilityReason? { status.reason }
 
-    func areSame(_ one: ConnectionStatus, _ other: ConnectionStatus) -> Bool { one == other }
-
     /// The packet of a new connection to the same peer.
     ///
     /// It counts as using each of several nexthops, because another equal nexthop is not a better path.

@@ -217,21 +217,18 @@ private struct SocketReader {
     func end(_ name: String, _ call: NameCall) throws(ReachabilityError) -> End {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return try withUnsafeMutablePointer(to: &storage) { (pointer) throws(ReachabilityError) in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                (pointer) throws(ReachabilityError) in
-                guard call(descriptor, pointer, &length) == 0 else { throw failure(name) }
-                return try end(pointer, length)
-            }
+        let status = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call(descriptor, $0, &length) }
         }
+        guard status == 0 else { throw failure(name) }
+        return try end(storage)
     }
 
-    private func end(_ pointer: UnsafePointer<sockaddr>, _ length: socklen_t) throws(ReachabilityError) -> End
-    {
-        let family = Int32(pointer.pointee.sa_family)
-        guard [AF_INET, AF_INET6].contains(family) else { throw unsupported("address family", family) }
-        let address = try IPAddress(sockaddr: pointer, length: length)
-        let port = UnsafeRawPointer(pointer).load(fromByteOffset: 2, as: UInt16.self)
+    private func end(_ storage: sockaddr_storage) throws(ReachabilityError) -> End {
+        let (address, port) = withUnsafeBytes(of: storage) { bytes in
+            (IPAddress(sockaddr: bytes), bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        }
+        guard let address else { throw unsupported("address family", Int32(storage.ss_family)) }
         return (address.unmapped, UInt16(bigEndian: port), address != address.unmapped)
     }
 
@@ -250,21 +247,12 @@ private struct SocketReader {
         guard getsockopt(descriptor, level, name, &buffer, &length) == 0 else { return nil }
         var ends: [Ends] = []
         for offset in stride(from: headerSize, through: Int(length) - 2 * addressSize, by: 2 * addressSize) {
-            ends.append((try end(in: buffer, at: offset), try end(in: buffer, at: offset + addressSize)))
+            let (local, remote) = buffer.withUnsafeBytes {
+                $0.loadUnaligned(fromByteOffset: offset, as: (sockaddr_storage, sockaddr_storage).self)
+            }
+            ends.append((try end(local), try end(remote)))
         }
         return ends
-    }
-
-    private func end(in buffer: [UInt8], at offset: Int) throws(ReachabilityError) -> End {
-        var storage = buffer.withUnsafeBytes {
-            $0.loadUnaligned(fromByteOffset: offset, as: sockaddr_storage.self)
-        }
-        return try withUnsafeMutablePointer(to: &storage) { (pointer) throws(ReachabilityError) in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                (pointer) throws(ReachabilityError) in
-                try end(pointer, socklen_t(MemoryLayout<sockaddr_storage>.size))
-            }
-        }
     }
 
     func transport() throws(ReachabilityError) -> NetworkConnection.TransportProtocol {
@@ -285,13 +273,12 @@ private struct SocketReader {
 
     /// The index of the interface that the socket is bound to, which can have been removed; 0 for none.
     func interfaceIndex() throws(ReachabilityError) -> UInt32 {
-        var index: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        if getsockopt(descriptor, SOL_SOCKET, bindToInterfaceIndex, &index, &length) == 0 {
-            return UInt32(bitPattern: index)
+        do {
+            return UInt32(bitPattern: try option(SOL_SOCKET, bindToInterfaceIndex))
+        } catch {
+            guard error.number == ENOPROTOOPT else { throw error }
+            return try indexOfNamedInterface()
         }
-        guard errno == ENOPROTOOPT else { throw failure("getsockopt") }
-        return try indexOfNamedInterface()
     }
 
     /// The same on older kernels, which show only the name.

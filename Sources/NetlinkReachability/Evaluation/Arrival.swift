@@ -26,9 +26,7 @@ private struct ArrivingPacket {
     }
 
     func undecided(_ message: String) -> Interruption {
-        .failed(
-            ReachabilityError(
-                .undecided, operation: "find what becomes of a packet on \(link.name)", message: message))
+        .undecided("find what becomes of a packet on \(link.name)", message)
     }
 
     func unknown(_ setting: String) -> Interruption {
@@ -46,8 +44,7 @@ extension Known {
         guard let link = try receiver(query.inputInterface) else {
             throw .failed(.noInterface(query.inputInterface, "find what becomes of a packet"))
         }
-        var query = query
-        query.inputInterface = link.index
+        let query = query.with { $0.inputInterface = link.index }
         let packet = ArrivingPacket(query: query, link: link)
         if let source = query.source { note(address: source) }
         guard link.flags.contains(.up) else { return packet.dropped(.interfaceDown) }
@@ -63,9 +60,7 @@ extension Known {
         _ = try host.rules.get()
         // A firewall can restore the mark of a connection on its answers, so each mark must give the same outcome.
         for mark in marks {
-            var marked = query
-            marked.mark = mark
-            let other = try evaluate(ArrivingPacket(query: marked, link: link))
+            let other = try evaluate(ArrivingPacket(query: query.with { $0.mark = mark }, link: link))
             guard other.outcome == arrival.outcome else {
                 throw packet.undecided(
                     "src_valid_mark is on, and with the mark 0x\(String(mark, radix: 16)) the packet is "
@@ -95,10 +90,7 @@ extension Known {
     /// Few outcomes depend on them. The kernel notifies few changes of them, so they are asked for each time.
     private mutating func settings(of packet: ArrivingPacket) throws(Interruption) -> InputSettings {
         guard let settings = try unnotified.inputSettings.get(packet.link.index) else {
-            throw .failed(
-                ReachabilityError(
-                    .undecided, operation: "find the settings of \(packet.link.name)",
-                    message: "this source does not have them"))
+            throw .undecided("find the settings of \(packet.link.name)", "this source does not have them")
         }
         return settings
     }
@@ -402,10 +394,8 @@ extension Known {
             let interface = evaluation.nexthop?.interfaceIndex
         else { return nil }
         guard let own = evaluation.sourceAddress else {
-            throw .failed(
-                ReachabilityError(
-                    .undecided, operation: "find what becomes of an answer",
-                    message: "the source address of the packets is not known"))
+            throw .undecided(
+                "find what becomes of an answer", "the source address of the packets is not known")
         }
         return try arrival(of: .answer(from: query.destination, to: own, on: interface, options))
     }
@@ -443,14 +433,15 @@ extension ReachabilityReason {
 extension RouteQuery {
     /// Creates the query about an arriving packet, with the mark and the flow of some options.
     ///
-    /// The source port is the sender's.
+    /// The source port is the sender's. The kernel evaluates the packet as user 0: without a user, IPv6 would miss
+    /// rules that match on the user.
     static func arriving(
         on interface: UInt32, from source: IPAddress, to destination: IPAddress,
-        _ options: ReachabilityOptions
+        _ options: ReachabilityOptions = ReachabilityOptions()
     ) -> RouteQuery {
-        var query = RouteQuery.arriving(on: interface, from: source, to: destination)
+        var query = RouteQuery(destination: destination.withoutZone, source: source.withoutZone)
         options.apply(to: &query)
-        query.user = 0
+        (query.inputInterface, query.user, query.selectsNexthop) = (interface, 0, true)
         return query
     }
 }

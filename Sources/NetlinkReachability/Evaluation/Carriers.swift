@@ -106,7 +106,7 @@ extension Known {
     ) throws(Interruption) -> InterfaceTraits? {
         guard let facts = try interfaces.facts(aboutInterface: index, packets.detail) else { return nil }
         guard facts.traits.contains(.isTunnel) else { return facts.traits }
-        switch try exit(of: facts.link, to: packets.destination) {
+        switch try cryptokeyRoute(of: facts.link, to: packets.destination) {
         case .noPeer?: return facts.traits.union(.hasNoPeer)
         case .noEndpoint?: return facts.traits.union(.isNotCarried)
         case .endpoint?, nil: break
@@ -181,20 +181,20 @@ extension Known {
         return traits
     }
 
-    /// The exit of a WireGuard tunnel to a destination; `nil` for other tunnels, and if the peers are not known.
-    mutating func exit(
+    /// Where WireGuard sends packets to a destination; `nil` for other tunnels, and if the peers are not known.
+    mutating func cryptokeyRoute(
         of tunnel: Link,
         to destination: IPAddress
-    ) throws(Interruption) -> WireGuardPeers.Exit? {
+    ) throws(Interruption) -> WireGuardPeers.CryptokeyRoute? {
         guard tunnel.kind == "wireguard" else { return nil }
         guard let peers = unnotified.wireGuardPeers.find(tunnel.index) else { throw .missing }
         switch peers {
         case .success(let peers):
-            let exit = peers?.exit(to: destination)
+            let route = peers?.route(to: destination)
             // The kernel does not notify of a peer's new endpoint, so the value is evaluated again after five
             // seconds.
-            if let exit, exit.ends == nil { note(lifetime: 500) }
-            return exit
+            if let route, route.ends == nil { note(lifetime: 500) }
+            return route
         case .failure(let error) where error.code == .undecided: return nil
         case .failure(let error): throw .failed(error)
         }
@@ -211,7 +211,7 @@ extension Known {
         of tunnel: Link,
         _ packets: InnerPackets
     ) throws(Interruption) -> (key: CarrierKey, packet: Packet)? {
-        let peer = try exit(of: tunnel, to: packets.destination)?.ends
+        let peer = try cryptokeyRoute(of: tunnel, to: packets.destination)?.ends
         guard let ends = tunnel.ends ?? peer, let remote = ends.remote,
             try !leadsElsewhere(tunnel, than: ends)
         else { return nil }
@@ -337,7 +337,7 @@ extension Known {
         _ packets: InnerPackets
     ) throws(Interruption) -> ReachabilityReason? {
         guard let facts = try interfaces.facts(aboutInterface: index, packets.detail) else { return nil }
-        if case .noEndpoint? = try exit(of: facts.link, to: packets.destination) {
+        if case .noEndpoint? = try cryptokeyRoute(of: facts.link, to: packets.destination) {
             return ReachabilityReason(.noEndpoint, facts.name, other: "\(packets.destination)")
         }
         guard case .evaluated(let outer)? = try carrier(of: facts.link, packets) else {

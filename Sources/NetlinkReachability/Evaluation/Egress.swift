@@ -93,10 +93,9 @@ extension Known {
         if answer.isRejected, evaluation.kind.isAboutSource { return search.blocked }
         let walk = try rules(of: query, answer)
         guard walk.undecided.isEmpty else {
-            throw .failed(
-                ReachabilityError(
-                    .undecided, operation: "find what keeps packets from \(link.name)",
-                    message: "it is not known whether the rule \(walk.undecided[0]) selects them"))
+            throw .undecided(
+                "find what keeps packets from \(link.name)",
+                "it is not known whether the rule \(walk.undecided[0]) selects them")
         }
         return try obstacle(walk, search)
     }
@@ -180,10 +179,9 @@ extension EgressSearch {
         /// The kernel has looked the route up, and does not use it.
         func ignored() throws(Interruption) -> PacketEgress {
             guard !link.canSend || nexthops.allSatisfy(\.isDown) else {
-                throw .failed(
-                    ReachabilityError(
-                        .undecided, operation: "find what keeps packets from \(link.name)",
-                        message: "the kernel does not use the route \(words(other)), and does not show why"))
+                throw .undecided(
+                    "find what keeps packets from \(link.name)",
+                    "the kernel does not use the route \(words(other)), and does not show why")
             }
             return egress(.noCarrier, "\(link.name) has no carrier, and routes without one are ignored")
         }

@@ -231,12 +231,6 @@ extension Evaluation {
     }
 }
 
-extension RouteAnswer {
-    fileprivate var rejection: RouteRejection? {
-        if case .rejected(let rejection) = self { rejection } else { nil }
-    }
-}
-
 extension RouteRejection {
     /// The effect of a rule or route with this errno, in words.
     fileprivate var verb: String {

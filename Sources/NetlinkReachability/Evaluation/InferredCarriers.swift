@@ -48,11 +48,11 @@ extension Known {
     ) throws(Interruption) -> [FoundCarrier] {
         let tunnel = NetworkInterface(facts)
         if let destination = entering?.packets.destination,
-            let exit = try exit(of: facts.link, to: destination), exit.ends == nil
+            let route = try cryptokeyRoute(of: facts.link, to: destination), route.ends == nil
         {
             var nothing = TunnelCarrier(tunnel, .endpoint)
             nothing.reason = ReachabilityReason(
-                exit == .noPeer ? .noPeer : .noEndpoint, tunnel.name, other: "\(destination)")
+                route == .noPeer ? .noPeer : .noEndpoint, tunnel.name, other: "\(destination)")
             return [(nothing, nil)]
         }
         var carriers: [FoundCarrier] = []
@@ -125,9 +125,11 @@ extension Known {
         }
         guard let connected = unnotified.connectedPeers.find() else { throw .missing }
         var peers = try value(of: connected)
-        // OpenVPN over UDP connects no socket. The host route to its server is in the same table as its routes for
-        // half of the address space.
-        if route.isOfHalf { peers += try host.hostRoutes.get(route.table).filter { !peers.contains($0) } }
+        // OpenVPN over UDP connects no socket. The host route to its server is in the same table as the routes that it
+        // adds in place of a default route: `0.0.0.0/1` and `128.0.0.0/1`, `::/3` to `e000::/3`, or only `2000::/3`.
+        if (1...3).contains(route.destination.length) {
+            peers += try host.hostRoutes.get(route.table).filter { !peers.contains($0) }
+        }
         return peers.prefix(Self.peerLimit).map { outer(.toPeer($0), to: .address($0), mark: 0) }
     }
 
@@ -158,7 +160,8 @@ extension Known {
         }
         let entering: Entering = (packet.deciding(outer.judgement, route), answer?.entry)
         switch evidence {
-        case .rule where outer.answer?.type == .unicast, .hostRoute where outer.answer?.isHostRoute == true:
+        case .rule where outer.answer?.type == .unicast,
+            .hostRoute where outer.answer?.entry?.isHostRoute == true:
             // A route into the tunnel itself does not show its carrier.
             guard !interfaces.contains(tunnel) else { return [] }
         case .remote, .endpoint:
@@ -215,15 +218,4 @@ extension TunnelCarrier {
         (interface, mark, remote) == (other.interface, other.mark, other.remote)
             && flags.rank <= other.flags.rank
     }
-}
-
-extension RouteAnswer {
-    /// Whether the entry is a host route that a program added.
-    fileprivate var isHostRoute: Bool { entry?.isHostRoute == true }
-}
-
-extension Route {
-    /// Whether the route is one of the routes that OpenVPN adds in place of a default route: `0.0.0.0/1` and
-    /// `128.0.0.0/1`, `::/3` to `e000::/3`, or only `2000::/3`.
-    fileprivate var isOfHalf: Bool { (1...3).contains(destination.length) }
 }

@@ -276,9 +276,7 @@ extension RouteQuery {
     ///
     /// The kernel selects its source address.
     fileprivate func ofConnect(from local: IPAddress?) -> RouteQuery {
-        var query = from(local?.withoutZone)
-        query.wantsEntry = false
-        return query
+        from(local?.withoutZone).with { $0.wantsEntry = false }
     }
 }
 
@@ -327,13 +325,11 @@ extension ReachabilityReport.Detail {
 
 extension ReachabilityReport.Finding {
     fileprivate init(_ evaluation: Evaluation, name: (UInt32) -> String?) {
-        let rejection: RouteRejection? =
-            if case .rejected(let given)? = evaluation.answer { given } else { nil }
         self.init(
             address: evaluation.candidate?.destination ?? .anyV4,
             flags: evaluation.flags,
             reason: evaluation.reason,
-            kernelError: rejection?.rawValue,
+            kernelError: evaluation.answer?.rejection?.rawValue,
             interface: evaluation.facts.map(NetworkInterface.init),
             interfaceState: evaluation.facts.map { NetworkInterface.State($0.link, over: $0.basis) },
             route: (evaluation.answer?.entry).map { NetworkRoute($0, name: name) }

@@ -8,6 +8,11 @@ enum Interruption: Error {
     case missing
     /// The evaluation has an error instead of a value.
     case failed(ReachabilityError)
+
+    /// What the source lacks decides the answer.
+    static func undecided(_ operation: String, _ message: String) -> Interruption {
+        .failed(.undecided(operation, message))
+    }
 }
 
 /// The known facts about the host and about the routes of packets: the only state of a batch of evaluations.

@@ -191,26 +191,8 @@ struct KnownInterfaces {
         aboutInterface index: UInt32,
         _ detail: QueryDetail
     ) throws(Interruption) -> InterfaceFacts? {
-        if let place = place(of: index, detail) { return readings[place].facts }
-        try checkAbsence(of: index, detail)
-        return nil
-    }
-
-    /// Whether an interface exists.
-    mutating func exists(_ index: UInt32, _ detail: QueryDetail) throws(Interruption) -> Bool {
-        if place(of: index, detail) != nil { return true }
-        try checkAbsence(of: index, detail)
-        return false
-    }
-
-    /// Returns if the interface is known not to exist.
-    ///
-    /// Throws otherwise.
-    private mutating func checkAbsence(
-        of index: UInt32,
-        _ detail: QueryDetail
-    ) throws(Interruption) {
-        if absent.contains(index) { return }
+        if let facts = knownFacts(aboutInterface: index, detail) { return facts }
+        if absent.contains(index) { return nil }
         if let failure = failures.first(where: { $0.index == index && $0.detail == detail }) {
             throw .failed(failure.error)
         }
@@ -218,19 +200,10 @@ struct KnownInterfaces {
         throw .missing
     }
 
-    /// The traits of an interface; `nil` if they are not known.
-    func knownTraits(ofInterface index: UInt32, _ detail: QueryDetail) -> InterfaceTraits? {
-        place(of: index, detail).map { readings[$0].facts.traits }
-    }
-
     /// The facts about an interface; `nil` if they are not known.
     func knownFacts(aboutInterface index: UInt32, _ detail: QueryDetail) -> InterfaceFacts? {
-        place(of: index, detail).map { readings[$0].facts }
-    }
-
-    private func place(of index: UInt32, _ detail: QueryDetail) -> Int? {
         let first = readings.partitioningIndex { $0.facts.index >= index }
-        return readings[first...].prefix { $0.facts.index == index }.firstIndex { $0.suffices(for: detail) }
+        return readings[first...].prefix { $0.facts.index == index }.first { $0.suffices(for: detail) }?.facts
     }
 
     /// Adds facts that came with answers.
@@ -249,7 +222,7 @@ struct KnownInterfaces {
     /// Returns whether there were any.
     mutating func ask(_ routing: any RoutingSource) -> Bool {
         guard !unknown.isEmpty else { return false }
-        for (index, detail) in unknown where place(of: index, detail) == nil {
+        for (index, detail) in unknown where knownFacts(aboutInterface: index, detail) == nil {
             do throws(ReachabilityError) {
                 guard let found = try routing.facts(aboutInterface: index, detail: detail) else {
                     absent.insert(index)

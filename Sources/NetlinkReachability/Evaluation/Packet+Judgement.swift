@@ -19,7 +19,7 @@ extension Packet {
             guard known.interfaces.haveTunnels else {
                 // The common case: without tunnels, the facts are known and nothing is copied.
                 return ReachabilityRules.judge(answer, of: candidate, route.query) {
-                    known.interfaces.knownTraits(ofInterface: $0, detail)
+                    known.interfaces.knownFacts(aboutInterface: $0, detail)?.traits
                 }
             }
             let traits = try known.traits(of: answer, inner)

@@ -249,12 +249,12 @@ extension Packet {
         {
             return choice
         }
-        let takesOne = try takesOneNexthop(of: bound, query, &known)
+        let takesOne = try usesOneNexthop(of: bound, query, &known)
         return bound.taken(by: choice, of: entryQuery(query), takesOne: takesOne)
     }
 
     /// Whether all packets to the address use the nexthop of the kernel's answer.
-    private func takesOneNexthop(
+    private func usesOneNexthop(
         of entry: RouteAnswer,
         _ query: RouteQuery,
         _ known: inout Known
@@ -378,62 +378,47 @@ extension Packet {
         var isAnyFound = false
         if match.hasSeveralNexthops {
             isAnyFound = try known.values(of: match.nexthops) { (nexthop, known) throws(Interruption) in
-                try known.interfaces.exists(nexthop.interfaceIndex, detail)
+                try known.interfaces.facts(aboutInterface: nexthop.interfaceIndex, detail) != nil
             }.contains(true)
         } else if let index = match.nexthop?.interfaceIndex {
-            isAnyFound = try known.interfaces.exists(index, detail)
+            isAnyFound = try known.interfaces.facts(aboutInterface: index, detail) != nil
         }
         if decides, !isAnyFound, known.beginsAgain() { throw .missing }
         // A report also names the interfaces of the other nexthops.
         if let others = match.entry?.nexthops, others.count > match.nexthops.count {
             _ = try known.all(others) { (nexthop, known) throws(Interruption) in
-                try known.interfaces.exists(nexthop.interfaceIndex, detail)
+                try known.interfaces.facts(aboutInterface: nexthop.interfaceIndex, detail)
             }
         }
     }
 }
 
 extension ReachabilityError {
-    static let undecidedCarrier = ReachabilityError(
-        .undecided,
-        operation: "find what carries a tunnel",
-        message: "the route of the outer packets has more than \(CarrierKey.nexthopLimit) nexthops"
-    )
+    static let undecidedCarrier = undecided(
+        "find what carries a tunnel",
+        "the route of the outer packets has more than \(CarrierKey.nexthopLimit) nexthops")
 
     fileprivate static func undecidedEncapsulation(_ words: String) -> ReachabilityError {
-        ReachabilityError(
-            .undecided,
-            operation: "follow an encapsulation",
-            message: "routes with encap \(words) cannot be followed"
-        )
+        undecided("follow an encapsulation", "routes with encap \(words) cannot be followed")
     }
 
     /// The error if the kernel can select several source addresses whose answers differ in kind.
     static func undecidedSource(_ query: RouteQuery) -> ReachabilityError {
-        ReachabilityError(
-            .undecided,
-            operation: "select a source address",
-            message:
-                "the kernel can select \(query.source.map { "\($0)" } ?? "one") or another source address for "
-                + "\(query.destination), and they take different routes"
-        )
+        undecided(
+            "select a source address",
+            "the kernel can select \(query.source.map { "\($0)" } ?? "one") or another source address for "
+                + "\(query.destination), and they take different routes")
     }
 }
 
 extension RouteQuery {
     /// The query with the strict check of a bound IPv6 socket that has a source address.
     var ofSocket: RouteQuery {
-        var query = self
-        query.isStrict = source != nil && outputInterface != 0 && destination.family == .v6
-        return query
+        with { $0.isStrict = source != nil && outputInterface != 0 && destination.family == .v6 }
     }
 
     /// The query with a source address; `nil` if the kernel selects the source address.
-    func from(_ source: IPAddress?) -> RouteQuery {
-        var query = self
-        query.source = source
-        return query
-    }
+    func from(_ source: IPAddress?) -> RouteQuery { with { $0.source = source } }
 }
 
 // MARK: - Encapsulation

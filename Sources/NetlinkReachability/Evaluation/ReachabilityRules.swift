@@ -218,15 +218,10 @@ package enum ReachabilityRules {
         let connection = connectionFlags(traits)
         flags.formUnion(connection)
         if connection.contains(.connectionRequired) {
-            return (flags, waitingKind(traits))
+            let waits: ReachabilityReason.Code = traits.contains(.isDormant) ? .dormant : .tunnelWaits
+            return (flags, traits.contains(.isNotDialled) ? .notDialled : waits)
         }
         return (flags, exitKind(type, takesGateway: takesGateway, isPointToPoint: isPointToPoint))
-    }
-
-    /// The reason why an interface needs a connection first.
-    private static func waitingKind(_ traits: InterfaceTraits) -> ReachabilityReason.Code {
-        if traits.contains(.isNotDialled) { return .notDialled }
-        return traits.contains(.isDormant) ? .dormant : .tunnelWaits
     }
 
     private static let linkLocalNetwork = IPAddress(169, 254, 0, 0)

@@ -33,9 +33,7 @@ package struct HostReading: OptionSet, Hashable, Sendable {
 extension RouteQuery {
     /// The query without the properties that only affect the detail of the answer.
     var ofEntry: RouteQuery {
-        var query = self
-        (query.selectsNexthop, query.wantsEntry) = (false, false)
-        return query
+        with { ($0.selectsNexthop, $0.wantsEntry) = (false, false) }
     }
 }
 

@@ -71,7 +71,7 @@ final class KernelConnection {
     }
 
     private func rules(_ family: IPAddress.Family) throws(ReachabilityError) -> [Rule] {
-        if let known = cache.rules(family) { return known }
+        if let known = cache.rules[family] { return known }
         let generation = cache.generation
         let rules = try withSocket { (socket) throws(ReachabilityError) in try socket.rules(family: family) }
         if isCurrent(generation) { cache.insert(rules, family) }
@@ -87,16 +87,11 @@ final class KernelConnection {
         if let known = cache.facts(index, detail) { return known }
         let generation = cache.generation
         guard let link = try link(index) else { return nil }
-        let facts = try gatherFacts(about: link, isCellularDevice: isCellularDevice(link), detail: detail)
+        // Only some interfaces can be modems.
+        let isModem = link.mayBeModem && DeviceFacts.isCellular(name: link.name, index: link.index)
+        let facts = try gatherFacts(about: link, isCellularDevice: isModem, detail: detail)
         if isCurrent(generation) { cache.insert(facts, detail) }
         return facts
-    }
-
-    /// Whether sysfs reports an interface as a cellular modem.
-    ///
-    /// Only some interfaces can be modems.
-    private func isCellularDevice(_ link: Link) -> Bool {
-        link.mayBeModem && DeviceFacts.isCellular(name: link.name, index: link.index)
     }
 
     // MARK: Notifications
@@ -109,7 +104,7 @@ final class KernelConnection {
     }
 
     private func dropChanged() {
-        let changes = socket.takeChanges()
+        let changes = socket.readChanges()
         if changes.any { cache.drop(rules: changes.rules) }
     }
 
@@ -172,8 +167,8 @@ struct LinkCache {
     ///
     /// Dropped at every notification, because they appear, disappear and change their mode as links.
     var wireless: Set<UInt32>?
-    private var ipv4Rules: [Rule]?
-    private var ipv6Rules: [Rule]?
+    /// The rules of the families that were asked for.
+    private(set) var rules: [IPAddress.Family: [Rule]] = [:]
     /// Whether an IPv4 rule matches on the source address: each query without a source reads it.
     private(set) var hasRulesForSources: Bool?
     /// The number of notifications.
@@ -194,20 +189,10 @@ struct LinkCache {
         self.facts.append(InterfaceReading(facts, detail))
     }
 
-    /// Returns the rules of a family, if they are cached.
-    func rules(_ family: IPAddress.Family) -> [Rule]? {
-        switch family {
-        case .v4: ipv4Rules
-        case .v6: ipv6Rules
-        }
-    }
-
     /// Stores the rules of a family.
     mutating func insert(_ rules: [Rule], _ family: IPAddress.Family) {
-        switch family {
-        case .v4: (ipv4Rules, hasRulesForSources) = (rules, rules.contains { $0.source != nil })
-        case .v6: ipv6Rules = rules
-        }
+        self.rules[family] = rules
+        if family == .v4 { hasRulesForSources = rules.contains { $0.source != nil } }
     }
 
     /// Drops the facts that notifications affect.
@@ -215,7 +200,7 @@ struct LinkCache {
         generation += 1
         facts.removeAll(keepingCapacity: true)
         wireless = nil
-        if rules { (ipv4Rules, ipv6Rules, hasRulesForSources) = (nil, nil, nil) }
+        if rules { (self.rules, hasRulesForSources) = ([:], nil) }
     }
 }
 

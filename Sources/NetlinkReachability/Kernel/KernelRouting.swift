@@ -180,17 +180,12 @@ extension KernelRouting: RoutingSource {
         if bound?.isVRF == true || loose.leaves(through: query.outputInterface) { return loose }
         if case .refused(let rejection) = routed(query) { return .rejected(rejection) }
         guard try !comparesSource(of: query) else {
-            throw ReachabilityError(
-                .undecided,
-                operation: "find a route of a bound socket",
-                message:
-                    "IPv6 rules or routes compare the source address: ask without a source address or an interface"
+            throw .undecided(
+                "find a route of a bound socket",
+                "IPv6 rules or routes compare the source address: ask without a source address or an interface"
             )
         }
-        var query = query
-        query.source = nil
-        query.isStrict = false
-        return try answer(to: query)
+        return try answer(to: query.with { ($0.source, $0.isStrict) = (nil, false) })
     }
 
     /// Whether an IPv6 rule or route can match on the source address of a packet.
@@ -252,9 +247,7 @@ extension KernelRouting: RoutingSource {
             ? match.nexthops.possible.map(\.interfaceIndex)
             : [query.outputInterface]
         var lookups = interfaces.map { index in
-            var packet = query.forPacket
-            packet.outputInterface = index
-            return RouteLookup(packet)
+            RouteLookup(query.forPacket.with { $0.outputInterface = index })
         }
         _ = try self.answer(&lookups, from: 0)
         var sources: [IPAddress] = []
@@ -294,9 +287,7 @@ extension KernelRouting: RoutingSource {
         guard query.ipProtocol != nil else { return nil }
         let rules = try withSocket { (socket) throws(ReachabilityError) in try socket.rules(family: .v6) }
         guard rules.allSatisfy({ $0.ipProtocol == nil && !$0.hasUnknownSelector }) else { return nil }
-        var query = query
-        query.ipProtocol = nil
-        return routed(query)
+        return routed(query.with { $0.ipProtocol = nil })
     }
 }
 

@@ -78,7 +78,7 @@ package struct QuerySocket: ~Copyable {
     }
 
     /// Returns the kinds of objects that the notifications since the last call affect.
-    mutating func takeChanges() -> cnl_query_changes {
+    mutating func readChanges() -> cnl_query_changes {
         cnl_query_take_changes(handle)
     }
 

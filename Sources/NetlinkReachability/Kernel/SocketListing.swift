@@ -110,6 +110,7 @@ extension ConnectedSocket {
     ///   - ipProtocol: IPPROTO_TCP, IPPROTO_UDP or ``mptcp``. MPTCP connections that have fallen back to TCP are
     ///     omitted, because they are TCP connections.
     ///   - localPort: The only local port to list, in host byte order; 0 for all.
+    ///   - states: The states to list, as bits; `nil` for those of sockets that have a remote end and can still send.
     ///   - take: Receives each socket while the kernel walks its table.
     /// - Throws: An error if the kernel refuses the list; with ENOENT if it has no inet_diag for the protocol.
     ///   Without the module mptcp_diag, the kernel lists no MPTCP sockets instead.
@@ -117,26 +118,7 @@ extension ConnectedSocket {
         _ family: IPAddress.Family,
         ipProtocol: UInt16,
         localPort: UInt16 = 0,
-        _ take: (ConnectedSocket) -> Void
-    ) throws(ReachabilityError) {
-        try list(family, ipProtocol: ipProtocol, localPort: localPort, states: states, take)
-    }
-
-    /// Whether an unconnected UDP socket in the calling thread's network namespace has a local port and accepts IPv4
-    /// packets to any address.
-    static func isUnconnectedUDP(_ localPort: UInt16) throws(ReachabilityError) -> Bool {
-        var isFound = false
-        try list(.v4, ipProtocol: UInt16(IPPROTO_UDP), localPort: localPort, states: 1 << UInt32(TCP_CLOSE)) {
-            if $0.flow.local.isUnspecified { isFound = true }
-        }
-        return isFound
-    }
-
-    private static func list(
-        _ family: IPAddress.Family,
-        ipProtocol: UInt16,
-        localPort: UInt16,
-        states: UInt32,
+        states: UInt32? = nil,
         _ take: (ConnectedSocket) -> Void
     ) throws(ReachabilityError) {
         var body = inet_diag_req_v2()
@@ -148,7 +130,7 @@ extension ConnectedSocket {
         let attributes = [Request.Attribute(requestProtocol, UInt32(ipProtocol))]
         body.idiag_ext = 1 << UInt8(INET_DIAG_TOS - 1) | 1 << UInt8(INET_DIAG_TCLASS - 1)
         if ipProtocol != UInt16(IPPROTO_UDP) { body.idiag_ext |= 1 << UInt8(INET_DIAG_INFO - 1) }
-        body.idiag_states = states
+        body.idiag_states = states ?? Self.states
         body.id.idiag_sport = localPort.bigEndian
         body.id.idiag_cookie = (INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE)
         let request = Request(
@@ -168,6 +150,16 @@ extension ConnectedSocket {
         } catch  where isMultipath && [ENOENT, EINVAL].contains(error.number) {
             // Linux before 5.9 can also answer EINVAL.
         }
+    }
+
+    /// Whether an unconnected UDP socket in the calling thread's network namespace has a local port and accepts IPv4
+    /// packets to any address.
+    static func isUnconnectedUDP(_ localPort: UInt16) throws(ReachabilityError) -> Bool {
+        var isFound = false
+        try list(.v4, ipProtocol: UInt16(IPPROTO_UDP), localPort: localPort, states: 1 << UInt32(TCP_CLOSE)) {
+            if $0.flow.local.isUnspecified { isFound = true }
+        }
+        return isFound
     }
 
     /// Lists the TCP connections of the calling thread's network namespace in all states except LISTEN, without

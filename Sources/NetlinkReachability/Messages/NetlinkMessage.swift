@@ -361,7 +361,8 @@ extension NetlinkMessage {
         case RTM_NEWADDR: .address(isLoss: false)
         case RTM_DELADDR: .address(isLoss: true)
         case RTM_NEWROUTE: prefix.map(KernelNotification.route)
-        case RTM_DELROUTE: prefix.map(\.removal)
+        // The kernel sends it before it removes an IPv4 route, and after it has removed an IPv6 route.
+        case RTM_DELROUTE: prefix.map { $0.family == .v4 ? .routeRemoval($0) : .route($0) }
         case RTM_NEWRULE, RTM_DELRULE: .rule
         case RTM_NEWNETCONF, RTM_DELNETCONF: .settings
         case RTM_NEWNEXTHOP: .nexthop(isLoss: false)
@@ -388,14 +389,5 @@ extension NetlinkMessage {
         guard cnl_parse_destination(base, bytes.count, &destination) == 0 else { return nil }
         return IPPrefix(
             family: destination.family, fixedBytes: destination.address, length: destination.length)
-    }
-}
-
-extension IPPrefix {
-    /// The notification of a removed route.
-    ///
-    /// The kernel sends it before it removes an IPv4 route, and after it has removed an IPv6 route.
-    fileprivate var removal: KernelNotification {
-        address.family == .v4 ? .routeRemoval(self) : .route(self)
     }
 }

@@ -24,8 +24,8 @@ struct WireGuardMessages {
     /// - Throws: An error if the message is truncated.
     mutating func take(_ message: NetlinkMessage) throws(MalformedMessage) {
         let attributes = try message.parts(genlmsghdr.self).attributes
-        if let port = try attributes.value(WGDEVICE_A_LISTEN_PORT, as: UInt16.self) { listenPort = port }
-        if let mark = try attributes.value(WGDEVICE_A_FWMARK, as: UInt32.self) { self.mark = mark }
+        listenPort = try attributes.value(Int(WGDEVICE_A_LISTEN_PORT.rawValue)) ?? listenPort
+        mark = try attributes.value(Int(WGDEVICE_A_FWMARK.rawValue)) ?? mark
         try attributes.forEach(in: Int(WGDEVICE_A_PEERS.rawValue)) { (peer) throws(MalformedMessage) in
             guard let key = peer[Int(WGPEER_A_PUBLIC_KEY.rawValue)], key.count == Int(WG_KEY_LEN) else {
                 throw MalformedMessage()
@@ -51,15 +51,6 @@ struct WireGuardMessages {
             for prefix in peer.allowed { result.allow(prefix, ends) }
         }
         return result
-    }
-}
-
-extension Attributes {
-    fileprivate func value<Value: BitwiseCopyable>(
-        _ type: wgdevice_attribute,
-        as _: Value.Type
-    ) throws(MalformedMessage) -> Value? {
-        try value(Int(type.rawValue))
     }
 }
 

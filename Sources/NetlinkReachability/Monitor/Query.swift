@@ -133,6 +133,10 @@ extension Query {
     func deliver(_ sink: ObservationSink<Value>) { sink.deliver() }
 }
 
+extension Query where Value: Equatable {
+    func areSame(_ one: Value, _ other: Value) -> Bool { one == other }
+}
+
 /// The query for events.
 final class EventQuery: Query {
     var description: String { "events" }
@@ -173,8 +177,6 @@ final class OutsideQuery<Value: Equatable & Sendable>: Query {
     init(_ description: String, _ read: @escaping @Sendable () -> Value) {
         (self.description, self.read) = (description, read)
     }
-
-    func areSame(_ one: Value, _ other: Value) -> Bool { one == other }
 
     func value(_ known: inout Known) throws(Interruption) -> Value { read() }
 }
@@ -238,8 +240,6 @@ final class FlagsQuery: Query {
     var namedTarget: FlagsQuery? { target.name == nil ? nil : self }
 
     func words(_ flags: ReachabilityFlags) -> String { flags.letters }
-
-    func areSame(_ one: ReachabilityFlags, _ other: ReachabilityFlags) -> Bool { one == other }
 
     func value(_ known: inout Known) throws(Interruption) -> ReachabilityFlags {
         try known.flags(of: target, options)

@@ -30,8 +30,6 @@ final class OrderQuery: Query {
 
     func words(_ list: [OrderedAddress]) -> String { list.map(\.address).listed }
 
-    func areSame(_ one: [OrderedAddress], _ other: [OrderedAddress]) -> Bool { one == other }
-
     /// Orders the addresses.
     ///
     /// Addresses of families that the options exclude are omitted.
@@ -124,13 +122,9 @@ private struct Destination {
             facts = try Self.facts(address.unmapped, from: sources.first, evaluation, policy, &known)
             for other in sources.dropFirst()
             where try Self.facts(address.unmapped, from: other, evaluation, policy, &known) != facts {
-                throw .failed(
-                    ReachabilityError(
-                        .undecided,
-                        operation: "order addresses",
-                        message:
-                            "the kernel can select \(sources[0]) or \(other) as the source for \(address)"
-                    ))
+                throw .undecided(
+                    "order addresses",
+                    "the kernel can select \(sources[0]) or \(other) as the source for \(address)")
             }
             if sources.count == 1 { source = sources[0] }
         }

@@ -64,8 +64,6 @@ final class IdentityQuery: Query {
     /// Without the identity itself, because traces and debug descriptions are logged.
     func words(_ answer: NetworkIdentity?) -> String { answer == nil ? "unknown" : "known" }
 
-    func areSame(_ one: NetworkIdentity?, _ other: NetworkIdentity?) -> Bool { one == other }
-
     func value(_ known: inout Known) throws(Interruption) -> NetworkIdentity? {
         try query.value(&known).identity
     }

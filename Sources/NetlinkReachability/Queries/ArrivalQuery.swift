@@ -21,8 +21,6 @@ final class ArrivalQuery: Query {
 
     func reason(_ arrival: PacketArrival) -> ReachabilityReason? { arrival.reason }
 
-    func areSame(_ one: PacketArrival, _ other: PacketArrival) -> Bool { one == other }
-
     func value(_ known: inout Known) throws(Interruption) -> PacketArrival {
         guard source.family == destination.family else {
             throw .failed(

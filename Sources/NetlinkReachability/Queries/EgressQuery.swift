@@ -13,8 +13,6 @@ final class EgressQuery: Query {
 
     var namedTarget: FlagsQuery? { subject.namedTarget }
 
-    func areSame(_ one: PacketEgress, _ other: PacketEgress) -> Bool { one == other }
-
     func value(_ known: inout Known) throws(Interruption) -> PacketEgress {
         let found = try known.interface(interface, neededTo: "find what keeps packets from \(interface)")
         return try known.egress(of: subject.target, subject.options, through: found)

@@ -43,10 +43,9 @@ final class EvidenceQuery: Query {
             $0.interface == recorded.interfaceIndex && $0.gateway == recorded.gatewayAddress
         }
         guard hasPath else {
-            throw .failed(
-                ReachabilityError(
-                    .undecided, operation: "evaluate the evidence",
-                    message: "the recording has evidence of another path: that of the default path"))
+            throw .undecided(
+                "evaluate the evidence",
+                "the recording has evidence of another path: that of the default path")
         }
         return recorded
     }

@@ -54,14 +54,7 @@ package protocol HostResolver: Sendable {
 extension HostResolver {
     /// Begins to resolve a name, and waits for the result.
     package func resolve(_ query: NameQuery) throws(ReachabilityError) -> ReachabilityTarget.Resolution {
-        let result = Locked<ResolvedName>(.success(.timedOut))
-        let done = DispatchSemaphore(value: 0)
-        _ = begin(query, countedBy: nil) { resolved in
-            result.withLock { $0 = resolved }
-            done.signal()
-        }
-        done.wait()
-        return try result.withLock { $0 }.get()
+        try begunResults(of: [query])[0].get()
     }
 
     /// Resolves names concurrently while the calling thread waits.
@@ -69,9 +62,11 @@ extension HostResolver {
     /// - Returns: The results, in the order of the names.
     package func resolve(_ names: [NameQuery]) -> [ResolvedName] {
         // A single name may need no other thread.
-        if names.count == 1 {
-            return names.map { name in Result { () throws(ReachabilityError) in try resolve(name) } }
-        }
+        guard names.count == 1 else { return begunResults(of: names) }
+        return [Result { () throws(ReachabilityError) in try resolve(names[0]) }]
+    }
+
+    private func begunResults(of names: [NameQuery]) -> [ResolvedName] {
         let results = Locked([ResolvedName](repeating: .success(.timedOut), count: names.count))
         let group = DispatchGroup()
         for (index, name) in names.enumerated() {

@@ -47,7 +47,7 @@ extension SnapshotLookup {
     }
 
     private mutating func matches(_ rule: Rule, _ packet: RulePacket) throws(ReachabilityError) -> Bool {
-        guard let open = rule.openSelectors(for: packet),
+        guard let open = rule.undecidedSelectors(for: packet),
             !open.contains(.vrf) || ask(.vrfOutput), !open.contains(.user) || ask(.user)
         else { return rule.isInverted }
         if open.contains(.source) {

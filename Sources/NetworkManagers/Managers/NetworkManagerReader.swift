@@ -79,9 +79,9 @@ enum NetworkManagerReader {
         func number(_ property: String) -> Int64? {
             reading.take(device[property], "\(name): \(property)", \.number)
         }
-        let metering = number("Metered").flatMap(ManagedInterface.Metering.init(number:))
+        let metering = number("Metered").flatMap { ManagedInterface.Metering.numbered[$0] }
         let connectivities = ["Ip4Connectivity", "Ip6Connectivity"].compactMap {
-            number($0).flatMap(ManagedInterface.Connectivity.init(number:))
+            number($0).flatMap { ManagedInterface.Connectivity.numbered[$0] }
         }
         var connection: ManagedInterface.Connection?
         if let active = object(device["ActiveConnection"], "Connection.Active") {
@@ -130,29 +130,15 @@ enum NetworkManagerReader {
 }
 
 extension ManagedInterface.Metering {
-    /// NMMetered; `nil` for unknown.
-    init?(number: Int64) {
-        switch number {
-        case 1: self = .metered
-        case 2: self = .unmetered
-        case 3: self = .probablyMetered
-        case 4: self = .probablyUnmetered
-        default: return nil
-        }
-    }
+    /// The values of NMMetered, without that for unknown.
+    static let numbered: [Int64: Self] = [
+        1: .metered, 2: .unmetered, 3: .probablyMetered, 4: .probablyUnmetered,
+    ]
 }
 
 extension ManagedInterface.Connectivity {
-    /// NMConnectivityState; `nil` for unknown.
-    init?(number: Int64) {
-        switch number {
-        case 1: self = .none
-        case 2: self = .portal
-        case 3: self = .limited
-        case 4: self = .full
-        default: return nil
-        }
-    }
+    /// The values of NMConnectivityState, without that for unknown.
+    static let numbered: [Int64: Self] = [1: .none, 2: .portal, 3: .limited, 4: .full]
 
     /// The position in the order from the worst.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }

@@ -58,14 +58,10 @@ extension InterfaceAddress: Hashable {
             && left.scope == right.scope && left.flags == right.flags
     }
 
-    /// Hashes the properties that are compared.
+    /// Hashes the interface and the address, which tell the addresses of a host apart.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(interfaceIndex)
         hasher.combine(address)
-        hasher.combine(peer)
-        hasher.combine(prefixLength)
-        hasher.combine(scope)
-        hasher.combine(flags)
     }
 }
 

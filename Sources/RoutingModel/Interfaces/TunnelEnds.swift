@@ -51,7 +51,7 @@ package struct TunnelPayloads: OptionSet, Hashable, Sendable {
 /// The kernel's counterpart is the answer to WG_CMD_GET_DEVICE, which requires CAP_NET_ADMIN.
 package struct WireGuardPeers: Hashable, Sendable {
     /// The result for packets to a destination.
-    package enum Exit: Hashable, Sendable {
+    package enum CryptokeyRoute: Hashable, Sendable {
         /// No peer has the destination. The kernel refuses to send (ENOKEY).
         case noPeer
         /// The peer's endpoint is unknown until the peer sends a packet. The kernel refuses to send (EDESTADDRREQ).
@@ -85,12 +85,12 @@ package struct WireGuardPeers: Hashable, Sendable {
     }
 
     /// The result for packets to a destination: the peer with the longest matching prefix gets them.
-    package func exit(to destination: IPAddress) -> Exit {
+    package func route(to destination: IPAddress) -> CryptokeyRoute {
         for length in lengths {
             guard let prefix = IPPrefix(destination, length: length), let found = ends[prefix] else {
                 continue
             }
-            return found.map(Exit.endpoint) ?? .noEndpoint
+            return found.map(CryptokeyRoute.endpoint) ?? .noEndpoint
         }
         return .noPeer
     }

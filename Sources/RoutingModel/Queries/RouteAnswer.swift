@@ -64,17 +64,6 @@ package struct RouteQuery: Hashable, Sendable {
 }
 
 extension RouteQuery {
-    /// Creates the query about an arriving packet.
-    ///
-    /// The kernel evaluates it as user 0. Without a user, IPv6 would miss rules that match on the user.
-    package static func arriving(
-        on interface: UInt32, from source: IPAddress, to destination: IPAddress
-    ) -> RouteQuery {
-        var query = RouteQuery(destination: destination.withoutZone, source: source.withoutZone)
-        (query.inputInterface, query.user, query.selectsNexthop) = (interface, 0, true)
-        return query
-    }
-
     /// The query about a packet back to the sender of an arriving packet, as the kernel validates the source address:
     /// without a mark (`__fib_validate_source`).
     package var back: RouteQuery {
@@ -85,16 +74,16 @@ extension RouteQuery {
     }
 
     /// The query for the nexthop and the source address of this packet.
-    package var forPacket: RouteQuery {
-        var query = self
-        (query.selectsNexthop, query.wantsEntry) = (true, false)
-        return query
-    }
+    package var forPacket: RouteQuery { with { ($0.selectsNexthop, $0.wantsEntry) = (true, false) } }
 
     /// The query for the whole entry.
-    package var forEntry: RouteQuery {
+    package var forEntry: RouteQuery { with { ($0.selectsNexthop, $0.wantsEntry) = (false, true) } }
+
+    /// A copy of the query with a change.
+    @inlinable
+    package func with(_ change: (inout RouteQuery) -> Void) -> RouteQuery {
         var query = self
-        (query.selectsNexthop, query.wantsEntry) = (false, true)
+        change(&query)
         return query
     }
 
@@ -154,14 +143,10 @@ package enum RouteAnswer: Hashable, Sendable {
     package var type: RouteType? { match?.type }
 
     /// The first nexthop; `nil` for a rejection, and if the entry names no interface.
-    package var nexthop: Nexthop? {
-        if case .taken(let match) = self { match.nexthop } else { nil }
-    }
+    package var nexthop: Nexthop? { match?.nexthop }
 
     /// Whether the entry is a multipath entry; `false` for a rejection.
-    package var hasSeveralNexthops: Bool {
-        if case .taken(let match) = self { match.hasSeveralNexthops } else { false }
-    }
+    package var hasSeveralNexthops: Bool { match?.hasSeveralNexthops ?? false }
 
     /// The nexthops of the entry; empty for a rejection.
     package var nexthops: [Nexthop] { match?.nexthops ?? [] }
@@ -170,14 +155,10 @@ package enum RouteAnswer: Hashable, Sendable {
     package var entry: Route? { match?.entry }
 
     /// The remaining lifetime of the route, in 1/100 s; `nil` for a route without a lifetime, and for a rejection.
-    package var lifetime: Int32? {
-        if case .taken(let match) = self { match.lifetime } else { nil }
-    }
+    package var lifetime: Int32? { match?.lifetime }
 
     /// The source address of the packet, as ``RouteMatch/source``; `nil` for a rejection.
-    package var source: IPAddress? {
-        if case .taken(let match) = self { match.source } else { nil }
-    }
+    package var source: IPAddress? { match?.source }
 
     /// Whether a nexthop encapsulates its packets.
     package var isEncapsulated: Bool {
@@ -187,13 +168,14 @@ package enum RouteAnswer: Hashable, Sendable {
     }
 
     /// Whether it is unknown which nexthop all packets use: ``RouteMatch/isNexthopUndecided``.
-    package var isNexthopUndecided: Bool {
-        if case .taken(let match) = self { match.isNexthopUndecided } else { false }
-    }
+    package var isNexthopUndecided: Bool { match?.isNexthopUndecided ?? false }
 
     /// Whether no entry matches the packet, or the packet is refused.
-    package var isRejected: Bool {
-        if case .rejected = self { true } else { false }
+    package var isRejected: Bool { rejection != nil }
+
+    /// Why no entry matches the packet, or the packet is refused; `nil` for an entry.
+    package var rejection: RouteRejection? {
+        if case .rejected(let rejection) = self { rejection } else { nil }
     }
 
     /// Only the type and the nexthops, or the rejection: the part that the rules read.

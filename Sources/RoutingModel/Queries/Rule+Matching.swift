@@ -33,7 +33,7 @@ package struct RulePacket: Sendable {
 
 extension Rule {
     /// What is not known of a packet, or of a rule, and decides whether the rule selects the packet.
-    package enum OpenSelector: Sendable {
+    package enum UndecidedSelector: Sendable {
         /// The user.
         case user
         /// Whether a rule that names a VRF as an interface takes the packets of its ports: kernels differ.
@@ -45,8 +45,8 @@ extension Rule {
     }
 
     /// What decides whether the selectors of the rule take a packet; `nil` if they do not take it.
-    package func openSelectors(for packet: RulePacket) -> Set<OpenSelector>? {
-        var open: Set<OpenSelector> = hasUnknownSelector ? [.unknown] : []
+    package func undecidedSelectors(for packet: RulePacket) -> Set<UndecidedSelector>? {
+        var open: Set<UndecidedSelector> = hasUnknownSelector ? [.unknown] : []
         guard matchesInterfaces(of: packet, &open), matchesFlow(of: packet.query) else { return nil }
         if let destination, !destination.contains(packet.query.destination) { return nil }
         if let source {
@@ -67,11 +67,11 @@ extension Rule {
 
     /// Whether the rule selects a packet; `nil` where that is not known.
     package func selects(_ packet: RulePacket) -> Bool? {
-        guard let open = openSelectors(for: packet) else { return isInverted }
+        guard let open = undecidedSelectors(for: packet) else { return isInverted }
         return open.isEmpty ? !isInverted : nil
     }
 
-    private func matchesInterfaces(of packet: RulePacket, _ open: inout Set<OpenSelector>) -> Bool {
+    private func matchesInterfaces(of packet: RulePacket, _ open: inout Set<UndecidedSelector>) -> Bool {
         if isL3MDev, packet.vrf == nil { return false }
         let index = packet.query.inputInterface
         if let name = inputInterface {

@@ -104,6 +104,11 @@ public struct ReachabilityError: Error, Sendable {
     package init(_ error: SystemCallError) {
         self.init(in: .systemCall, operation: error.operation, number: error.number)
     }
+
+    /// The error if the answer depends on what the source lacks.
+    package static func undecided(_ operation: String, _ message: String) -> ReachabilityError {
+        ReachabilityError(.undecided, operation: operation, message: message)
+    }
 }
 
 extension ReachabilityError: Hashable {

@@ -205,8 +205,8 @@ struct FakeKernelTests {
             var lookups = Self.lookups(1)
             let changes = try kernel.withSocket { socket in
                 try socket.answer(&lookups, from: 0)
-                let changes = socket.takeChanges()
-                #expect(!socket.takeChanges().any)
+                let changes = socket.readChanges()
+                #expect(!socket.readChanges().any)
                 return changes
             }
             #expect(changes.any && changes.rules == isRule)
@@ -225,7 +225,7 @@ struct FakeKernelTests {
             var lookups = Self.lookups(1)
             let changes = try kernel.withSocket { socket in
                 try socket.answer(&lookups, from: 0)
-                return socket.takeChanges()
+                return socket.readChanges()
             }
             #expect(changes.any && changes.rules)
         }

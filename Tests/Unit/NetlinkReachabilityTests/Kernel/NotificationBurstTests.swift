@@ -33,7 +33,7 @@ struct NotificationBurstTests {
             return try [50, 140].map { count in
                 try burst(count)
                 try socket.catchUp()
-                return socket.takeChanges().rules
+                return socket.readChanges().rules
             }
         }
         #expect(isLoss == [false, true])

@@ -69,9 +69,9 @@ struct WireGuardMessagesTests {
             var expected = TunnelEnds()
             expected.remote = IPAddress(192, 0, 2, last)
             (expected.mark, expected.sourcePort, expected.destinationPort) = (0xCA6C, 41_000, 51_820)
-            #expect(peers.exit(to: destination) == .endpoint(expected))
+            #expect(peers.route(to: destination) == .endpoint(expected))
         }
-        #expect(peers.exit(to: "2001:db8::1") == .noPeer)
+        #expect(peers.route(to: "2001:db8::1") == .noPeer)
     }
 
     @Test func `a peer without an endpoint has its packets all the same`() throws {
@@ -80,8 +80,8 @@ struct WireGuardMessagesTests {
                 Self.peer(1, Self.endpoint(1), Self.allowed(2, [0, 0, 0, 0], 0)),
                 Self.peer(2, [], Self.allowed(2, [10, 9, 0, 0], 16)))
         ]).result
-        #expect(peers.exit(to: IPAddress(10, 9, 1, 1)) == .noEndpoint)
-        #expect(peers.exit(to: IPAddress(10, 8, 1, 1)).ends?.remote == IPAddress(192, 0, 2, 1))
+        #expect(peers.route(to: IPAddress(10, 9, 1, 1)) == .noEndpoint)
+        #expect(peers.route(to: IPAddress(10, 8, 1, 1)).ends?.remote == IPAddress(192, 0, 2, 1))
     }
 
     /// The kernel continues a peer in the next message with its public key alone.
@@ -93,10 +93,10 @@ struct WireGuardMessagesTests {
                 Self.peer(
                     2, Self.endpoint(2), Self.allowed(10, [0x20, 1] + [UInt8](repeating: 0, count: 14), 16))),
         ]).result
-        #expect(peers.exit(to: IPAddress(10, 2, 1, 1)).ends?.remote == IPAddress(192, 0, 2, 1))
-        #expect(peers.exit(to: IPAddress(10, 1, 1, 1)).ends?.remote == IPAddress(192, 0, 2, 1))
-        #expect(peers.exit(to: "2001:db8::1").ends?.remote == IPAddress(192, 0, 2, 2))
-        #expect(peers.exit(to: "2001:db8::1").ends?.mark == 0xCA6C)
+        #expect(peers.route(to: IPAddress(10, 2, 1, 1)).ends?.remote == IPAddress(192, 0, 2, 1))
+        #expect(peers.route(to: IPAddress(10, 1, 1, 1)).ends?.remote == IPAddress(192, 0, 2, 1))
+        #expect(peers.route(to: "2001:db8::1").ends?.remote == IPAddress(192, 0, 2, 2))
+        #expect(peers.route(to: "2001:db8::1").ends?.mark == 0xCA6C)
     }
 
     @Test func `an IPv6 endpoint has the interface of its scope`() throws {
@@ -107,7 +107,7 @@ struct WireGuardMessagesTests {
             MessageBytes.bytes(of: UInt16(10)) + [0xCA, 0x6C, 1, 2, 3, 4] + address
                 + MessageBytes.bytes(of: UInt32(7)))
         let peers = try read([Self.message(Self.peer(1, endpoint, Self.allowed(2, [0, 0, 0, 0], 0)))]).result
-        let ends = try #require(peers.exit(to: IPAddress(10, 1, 1, 1)).ends)
+        let ends = try #require(peers.route(to: IPAddress(10, 1, 1, 1)).ends)
         #expect(ends.remote == "fe80::9")
         #expect(ends.link == 7)
         #expect(ends.destinationPort == 51_820)
