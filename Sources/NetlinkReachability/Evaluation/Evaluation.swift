@@ -168,50 +168,41 @@ package struct Evaluation: Hashable, Sendable {
     /// The reason, with the names that its sentence uses.
     package var reason: ReachabilityReason {
         if let reason = basis.value.givenReason { return reason }
+        let (name, other) = names
+        let isOfChoices = [.gateway, .onLink, .pointToPoint].contains(kind)
+        return ReachabilityReason(kind, name, other: other, choices: isOfChoices ? judgement.choices : 1)
+    }
+
+    /// What the sentence of the reason names.
+    private var names: (name: String, other: String) {
         let interface = facts?.name ?? ""
-        switch kind {
-        case .noFamily:
-            return ReachabilityReason(kind, candidate?.destination.family.description ?? "")
-        case .noRouteOutOfInterface:
-            return ReachabilityReason(kind, boundInterface ?? interface)
-        case .unreachable, .prohibited, .blackhole, .refusedByRule:
-            let verb = answer?.rejection?.verb ?? ""
-            return ReachabilityReason(kind, basis.value.refusal, other: kind == .refusedByRule ? verb : "")
+        let family = candidate?.destination.family.description ?? ""
+        let basis = basis.value
+        return switch kind {
+        case .noFamily: (family, "")
+        case .noRouteOutOfInterface: (boundInterface ?? interface, "")
+        case .unreachable, .prohibited, .blackhole: (basis.refusal, "")
+        case .refusedByRule: (basis.refusal, answer?.rejection?.verb ?? "")
         case .noSourceAddress:
-            return ReachabilityReason(
-                kind, boundInterface ?? candidate?.destination.zone?.description ?? "",
-                other: basis.value.pendingSource)
-        case .unusableSource:
-            return ReachabilityReason(kind, interface, other: unusableSource)
-        case .loopbackSource:
-            return ReachabilityReason(kind, query?.source?.description ?? "")
-        case .unusableRoute:
-            return ReachabilityReason(kind, answer?.type?.description ?? "")
-        case .lowerInterfaceDown, .lowerNoCarrier:
-            return ReachabilityReason(kind, interface, other: facts?.blockedLower?.name ?? "")
-        case .tunnelWaits:
-            return ReachabilityReason(kind, interface, other: basis.value.outerReason?.description ?? "")
-        case .encapsulated:
-            return ReachabilityReason(kind, interface, other: encapsulation)
+            (boundInterface ?? candidate?.destination.zone?.description ?? "", basis.pendingSource)
+        case .unusableSource: (interface, unusableSource)
+        case .loopbackSource: (query?.source?.description ?? "", "")
+        case .unusableRoute: (answer?.type?.description ?? "", "")
+        case .lowerInterfaceDown, .lowerNoCarrier: (interface, facts?.blockedLower?.name ?? "")
+        case .tunnelWaits: (interface, basis.outerReason?.description ?? "")
+        case .encapsulated: (interface, encapsulation)
         case .payloadNotCarried:
-            let isLabelled = nexthop?.encapsulation?.value.kind == .mpls
-            let family = candidate?.destination.family.description ?? ""
-            return ReachabilityReason(kind, interface, other: isLabelled ? "MPLS" : family)
+            (interface, nexthop?.encapsulation?.value.kind == .mpls ? "MPLS" : family)
         case .noPeer:
-            let target = candidate.map { $0.isDefaultPath ? "the default path" : "\($0.destination)" }
-            return ReachabilityReason(kind, interface, other: target ?? "")
-        case .outerUnreachable:
-            return ReachabilityReason(kind, encapsulation, other: basis.value.outerReason?.description ?? "")
+            (interface, candidate.map { $0.isDefaultPath ? "the default path" : "\($0.destination)" } ?? "")
+        case .outerUnreachable: (encapsulation, basis.outerReason?.description ?? "")
         case .someConnections:
-            let reasons = basis.value.nexthopReasons.map(\.description)
-            return ReachabilityReason(kind, reasons.first ?? interface, other: reasons.last ?? "")
-        case .gateway:
-            return ReachabilityReason(
-                kind, interface, other: nexthop?.gateway?.description ?? "", choices: judgement.choices)
-        case .onLink, .pointToPoint:
-            return ReachabilityReason(kind, interface, choices: judgement.choices)
-        default:
-            return ReachabilityReason(kind, interface)
+            (
+                basis.nexthopReasons.first?.description ?? interface,
+                basis.nexthopReasons.last?.description ?? ""
+            )
+        case .gateway: (interface, nexthop?.gateway?.description ?? "")
+        default: (interface, "")
         }
     }
 }
