@@ -20,20 +20,15 @@ struct RadioSwitches: Sendable {
         _ isAdmitted: (NWInterface.InterfaceType) -> Bool
     ) -> NWPath.UnsatisfiedReason {
         let wifi = interfaces.filter { $0.type == .wifi }.map(\.name)
-        if isAdmitted(.wifi), !wifi.isEmpty, wifi.allSatisfy(isWiFiOff) { return .wifiDenied }
-        if isAdmitted(.cellular), interfaces.contains(where: { $0.type == .cellular }), isCellularOff {
+        let isWiFiOff = wifi.allSatisfy { areOff(switches(in: "\(classes)/net/\($0)/phy80211")) }
+        if isAdmitted(.wifi), !wifi.isEmpty, isWiFiOff { return .wifiDenied }
+        // In sysfs, modems are not below their network interfaces.
+        if isAdmitted(.cellular), interfaces.contains(where: { $0.type == .cellular }),
+            areOff(switches(in: "\(classes)/rfkill").filter { text("\($0)/type") == "wwan" })
+        {
             return .cellularDenied
         }
         return .notAvailable
-    }
-
-    private func isWiFiOff(_ name: String) -> Bool {
-        areOff(switches(in: "\(classes)/net/\(name)/phy80211"))
-    }
-
-    /// In sysfs, modems are not below their network interfaces.
-    private var isCellularOff: Bool {
-        areOff(switches(in: "\(classes)/rfkill").filter { text("\($0)/type") == "wwan" })
     }
 
     private func switches(in folder: String) -> [String] {

@@ -21,7 +21,7 @@ private struct ArrivingPacket {
         // empty.
         let isOfRoute = [.unreachable, .prohibited, .blackhole].contains(kind)
         return PacketArrival(
-            .dropped, ReachabilityReason(kind, isOfRoute ? "" : link.name, other: other),
+            outcome: .dropped, reason: ReachabilityReason(kind, isOfRoute ? "" : link.name, other: other),
             icmpError: icmp.map { .init(type: $0.0, code: $0.1) })
     }
 
@@ -124,7 +124,7 @@ extension Known {
         ]
         let isElsewhere = match.type == .broadcast && match.nexthop?.interfaceIndex != packet.link.index
         guard let kind = kinds[match.type], !isElsewhere else { return nil }
-        return PacketArrival(.delivered, ReachabilityReason(kind, packet.link.name))
+        return PacketArrival(outcome: .delivered, reason: ReachabilityReason(kind, packet.link.name))
     }
 
     private mutating func evaluate(_ packet: ArrivingPacket) throws(Interruption) -> PacketArrival {
@@ -145,7 +145,7 @@ extension Known {
         -> PacketArrival
     {
         func delivered(_ kind: ReachabilityReason.Code) -> PacketArrival {
-            PacketArrival(.delivered, ReachabilityReason(kind, packet.link.name))
+            PacketArrival(outcome: .delivered, reason: ReachabilityReason(kind, packet.link.name))
         }
         switch match.type {
         case .local: return delivered(.localAddress)
@@ -197,8 +197,8 @@ extension Known {
             reason = ReachabilityReason(blocker, first.name, other: first.blockedLower?.name ?? "")
         }
         return PacketArrival(
-            .forwarded, reason, interface: isOne ? NetworkInterface(first) : nil,
-            gateway: isOne ? nexthop.gateway : nil)
+            outcome: .forwarded, interface: isOne ? NetworkInterface(first) : nil,
+            gateway: isOne ? nexthop.gateway : nil, reason: reason)
     }
 
     // MARK: The reason for an IPv4 errno

@@ -118,7 +118,10 @@ private struct Destination {
         } else {
             // In a recorded or simulated network, the routing tables do not show which source address the kernel
             // chooses.
-            let sources = try Self.candidates(for: evaluation, &known)
+            var sources: [IPAddress] = []
+            if let query = evaluation.query, let answer = evaluation.answer {
+                sources = try known.host.sources.get(SourceQuery(query, after: answer))
+            }
             facts = try Self.facts(address.unmapped, from: sources.first, evaluation, policy, &known)
             for other in sources.dropFirst()
             where try Self.facts(address.unmapped, from: other, evaluation, policy, &known) != facts {
@@ -128,7 +131,9 @@ private struct Destination {
             }
             if sources.count == 1 { source = sources[0] }
         }
-        ordered = OrderedAddress(address, from: source, evaluation)
+        ordered = OrderedAddress(
+            address: address, sourceAddress: source, interface: evaluation.facts.map(NetworkInterface.init),
+            gateway: evaluation.gateway, flags: evaluation.flags, reason: evaluation.reason)
     }
 
     private static func facts(
@@ -145,25 +150,5 @@ private struct Destination {
         let owners = try known.host.addresses.get().filter { $0.address.withoutZone == own }
         let owner = owners.first { $0.interfaceIndex == link?.index } ?? owners.first
         return DestinationFacts(address, from: source, owner, through: link, policy)
-    }
-
-    /// The source addresses that the kernel may select for the packets of an evaluation.
-    private static func candidates(
-        for evaluation: Evaluation,
-        _ known: inout Known
-    ) throws(Interruption) -> [IPAddress] {
-        guard let query = evaluation.query, let answer = evaluation.answer else { return [] }
-        return try known.host.sources.get(SourceQuery(query, after: answer))
-    }
-}
-
-extension OrderedAddress {
-    fileprivate init(_ address: IPAddress, from source: IPAddress?, _ evaluation: Evaluation) {
-        self.address = address
-        sourceAddress = source
-        interface = evaluation.facts.map(NetworkInterface.init)
-        gateway = evaluation.gateway
-        flags = evaluation.flags
-        reason = evaluation.reason
     }
 }

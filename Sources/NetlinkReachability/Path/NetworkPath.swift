@@ -105,17 +105,6 @@ extension NetworkPath {
     package static let unknown = NetworkPath()
 }
 
-extension NetworkPath.Status {
-    /// The status that follows from flags.
-    init(_ flags: ReachabilityFlags) {
-        switch flags.rank {
-        case 2: self = .satisfied
-        case 1: self = .requiresConnection
-        default: self = .unsatisfied
-        }
-    }
-}
-
 extension NetworkPath: CustomStringConvertible {
     /// One line, such as `satisfied (eth0, wlan0), IPv4, DNS`.
     public var description: String {

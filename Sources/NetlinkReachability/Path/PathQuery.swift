@@ -123,7 +123,7 @@ extension PathQuery {
         var reachesNameserver: Bool?
         if servers.addresses != nil { reachesNameserver = rank > 0 ? try servers.isReached.get() : false }
         var result = NetworkPath(
-            status: NetworkPath.Status(flags),
+            status: flags.rank == 2 ? .satisfied : flags.rank == 1 ? .requiresConnection : .unsatisfied,
             availableInterfaces: exits.map(\.interface).withoutRepeats(),
             usedInterfaces: usedInterfaces,
             usedGateways: used.compactMap { exit in

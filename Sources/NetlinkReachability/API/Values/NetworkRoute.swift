@@ -61,20 +61,16 @@ extension NetworkRoute.Nexthop {
             self.rawValue = rawValue
         }
 
-        private init(_ flags: NexthopFlags) {
-            self.init(rawValue: flags.rawValue)
-        }
-
         /// The kernel does not use the nexthop.
-        public static let dead = Flags(.dead)
+        public static let dead = Flags(rawValue: NexthopFlags.dead.rawValue)
         /// The gateway is treated as on the link, regardless of the interface's addresses.
-        public static let onLink = Flags(.onLink)
+        public static let onLink = Flags(rawValue: NexthopFlags.onLink.rawValue)
         /// The interface has no carrier.
         ///
         /// The kernel still uses the nexthop, unless `ignore_routes_with_linkdown` is set.
-        public static let linkDown = Flags(.linkDown)
+        public static let linkDown = Flags(rawValue: NexthopFlags.linkDown.rawValue)
         /// The neighbour did not answer.
-        public static let unresolved = Flags(.unresolved)
+        public static let unresolved = Flags(rawValue: NexthopFlags.unresolved.rawValue)
 
         /// The words of ip-route(8), in the order of the bits.
         package var words: [String] {

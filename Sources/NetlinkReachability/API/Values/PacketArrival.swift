@@ -38,24 +38,16 @@ public struct PacketArrival: Hashable, Sendable, Codable {
     public let outcome: Outcome
     /// The interface through which the packet is forwarded; `nil` for other outcomes, and if the kernel chooses
     /// between several nexthops.
-    public let interface: NetworkInterface?
+    public internal(set) var interface: NetworkInterface?
     /// The gateway that the packet is forwarded to; `nil` if there is none.
-    public let gateway: IPAddress?
+    public internal(set) var gateway: IPAddress?
     /// Why the packet has this outcome.
     ///
     /// A packet that is forwarded through an interface without a carrier has the reason
     /// ``ReachabilityReason/Code/noCarrier``: the kernel forwards the packet in spite of it.
     public let reason: ReachabilityReason
     /// The error that the sender of a dropped packet gets, within the kernel's rate limit; `nil` for none.
-    public let icmpError: ICMPError?
-
-    init(
-        _ outcome: Outcome, _ reason: ReachabilityReason, interface: NetworkInterface? = nil,
-        gateway: IPAddress? = nil, icmpError: ICMPError? = nil
-    ) {
-        (self.outcome, self.reason, self.interface) = (outcome, reason, interface)
-        (self.gateway, self.icmpError) = (gateway, icmpError)
-    }
+    public internal(set) var icmpError: ICMPError?
 }
 
 extension PacketArrival: CustomStringConvertible {
