@@ -74,7 +74,7 @@ extension Handle {
             state.withLock { state in
                 state.schedule = Schedule(place, number: number, first: first, owesFirstCallback: owes)
             }
-            let observation = try subject.observe(queue: monitorQueue) { self.note($0, number) }
+            let observation = try subject.observe(queue: monitorQueue) { self.update($0, number) }
             state.withLock { $0.schedule?.observation = observation }
             return kSCStatusOK
         } catch {

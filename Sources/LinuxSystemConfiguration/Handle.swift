@@ -87,9 +87,9 @@ extension Handle {
     }
 
     /// Receives flags from the monitor, on the program's queue.
-    func note(_ flags: ReachabilityFlags, _ number: UInt64) {
+    func update(_ flags: ReachabilityFlags, _ number: UInt64) {
         let place = state.withLock { state in
-            state.schedule?.note(flags, number)
+            state.schedule?.update(flags, number)
         }
         switch place {
         case .queue: call(number)
@@ -102,13 +102,13 @@ extension Handle {
     ///
     /// It runs on the program's queue or run loop. If another thread is already calling, that thread continues.
     func call(_ number: UInt64) {
-        while let (client, flags) = takeCall(number) {
+        while let (client, flags) = beginCall(number) {
             client.call(reference, SCNetworkReachabilityFlags(rawValue: flags.rawValue))
             state.withLock { $0.schedule?.endCall(number) }
         }
     }
 
-    private func takeCall(_ number: UInt64) -> (CallbackClient, ReachabilityFlags)? {
+    private func beginCall(_ number: UInt64) -> (CallbackClient, ReachabilityFlags)? {
         state.withLock { state in
             guard let client = state.client, let flags = state.schedule?.beginCall(number) else { return nil }
             return (client, flags)

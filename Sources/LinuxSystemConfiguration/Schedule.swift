@@ -49,7 +49,7 @@ struct Schedule: Sendable {
     ///
     /// - Returns: The place for the client's call; `nil` if no call is due, or if the flags belong to another
     ///   scheduling.
-    mutating func note(_ flags: ReachabilityFlags, _ number: UInt64) -> Place? {
+    mutating func update(_ flags: ReachabilityFlags, _ number: UInt64) -> Place? {
         guard number == self.number else { return nil }
         newest = flags
         return due == nil ? nil : place

@@ -229,7 +229,7 @@ struct ObservationIteration<Value: Sendable> {
         isolation actor: isolated (any Actor)?
     ) async -> Result<Value, ReachabilityError>? {
         while !Task.isCancelled {
-            if let item = sink.take() { return item.result }
+            if let item = sink.popNext() { return item.result }
             tracker?.willWait()
             let wake: Void? = await wakes.next(isolation: actor)
             tracker?.didWait()

@@ -81,11 +81,11 @@ package struct EventSocket: ~Copyable {
     /// - Returns: ``FeedReading/changes`` if a datagram was read.
     /// - Throws: An error if the socket is broken.
     package mutating func receive(_ body: (NetlinkMessage) -> Void) throws(ReachabilityError) -> FeedReading {
-        func take(_ message: NetlinkMessage) {
+        func pass(_ message: NetlinkMessage) {
             trace?.write(message, isSent: false)
             body(message)
         }
-        let (status, count) = withMessageHandler(take) { cnl_events_receive(handle, $0, $1) }
+        let (status, count) = withMessageHandler(pass) { cnl_events_receive(handle, $0, $1) }
         counters.messages += count
         // If the kernel cannot queue a notification, it reports the errno of the failure once, such as ENOBUFS,
         // ENOMEM or EMSGSIZE.

@@ -115,7 +115,7 @@ extension KernelRouting {
             let messages = try GenericFamily.wireGuard.dump(
                 WG_CMD_GET_DEVICE.rawValue, "list the peers of a WireGuard interface", [interface],
                 from: WireGuardMessages()
-            ) { (messages, message) throws(MalformedMessage) in try messages.take(message) }
+            ) { (messages, message) throws(MalformedMessage) in try messages.add(message) }
             guard let messages, messages.listenPort != 0,
                 try ConnectedSocket.isUnconnectedUDP(messages.listenPort)
             else { return nil }

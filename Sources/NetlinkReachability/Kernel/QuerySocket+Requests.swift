@@ -171,10 +171,10 @@ extension QuerySocket {
             cnl_query_put(handle, UInt16(attribute.type), attribute.value, attribute.value.count)
         }
         var (isInterrupted, isMalformed, error) = (false, false, cnl_error())
-        func take(_ message: NetlinkMessage) {
+        func parse(_ message: NetlinkMessage) {
             do throws(MalformedMessage) { try body(message) } catch { isMalformed = true }
         }
-        let (isAnswered, _) = withMessageHandler(take) {
+        let (isAnswered, _) = withMessageHandler(parse) {
             cnl_query_ask(handle, $0, $1, &isInterrupted, &error)
         }
         guard isAnswered else { throw ReachabilityError(operation(), error) }

@@ -106,7 +106,7 @@ package struct QuerySocket: ~Copyable {
                         { index, route, refusal, context in
                             guard let context else { return }
                             let answers = context.assumingMemoryBound(to: LookupAnswers.self)
-                            answers.pointee.take(index, route, refusal)
+                            answers.pointee.store(index, route, refusal)
                         },
                         answers, &error)
                 }
@@ -195,7 +195,7 @@ private struct LookupAnswers {
         self.lookups = lookups
     }
 
-    mutating func take(
+    mutating func store(
         _ index: Int,
         _ route: UnsafePointer<cnl_route>?,
         _ refusal: UnsafePointer<cnl_error>?

@@ -22,7 +22,7 @@ struct WireGuardMessages {
     /// Adds a message of a dump.
     ///
     /// - Throws: An error if the message is truncated.
-    mutating func take(_ message: NetlinkMessage) throws(MalformedMessage) {
+    mutating func add(_ message: NetlinkMessage) throws(MalformedMessage) {
         let attributes = try message.parts(genlmsghdr.self).attributes
         listenPort = try attributes.value(Int(WGDEVICE_A_LISTEN_PORT.rawValue)) ?? listenPort
         mark = try attributes.value(Int(WGDEVICE_A_FWMARK.rawValue)) ?? mark

@@ -122,12 +122,12 @@ package struct AnswerTrace<Value: Sendable> {
             known.remembered = items[numbers[place]].dependencies.memory
             return try items[numbers[place]].query.value(&known)
         } take: { place, answer, dependencies in
-            if take(answer, dependencies(true), numbers[place], event) { isChange = true }
+            if record(answer, dependencies(true), numbers[place], event) { isChange = true }
         }
         return isChange
     }
 
-    private mutating func take(
+    private mutating func record(
         _ answer: Answer,
         _ dependencies: RouteDependencies,
         _ number: Int,

@@ -172,7 +172,7 @@ struct MonitorLoop: ~Copyable {
         } catch {
             // A broken socket delivers no more notifications: poll instead, and try to open another socket at each
             // poll.
-            counters.take(feed.counters)
+            counters.copy(feed.counters)
             self.feed = nil
             state.setPolling(true, at: now)
             pollsOfFailure = state.polls
@@ -187,8 +187,8 @@ struct MonitorLoop: ~Copyable {
         let isWhole = (!followsNeighbours || opened.followNeighbours()) && opened.refusedGroups == 0
         // A new feed counts from zero.
         publish()
-        counters.take(FeedCounters())
-        published.take(FeedCounters())
+        counters.copy(FeedCounters())
+        published.copy(FeedCounters())
         feed = opened
         pollsOfFailure = nil
         if isWhole { state.setPolling(false, at: clock.now) }
@@ -300,7 +300,7 @@ struct MonitorLoop: ~Copyable {
                 return try observation.evaluate(&known, onlyChanges: failure != nil)
             } take: { (place, outcome, dependencies) throws(LateSource) in
                 guard let observation = items[place].observation else { return }
-                let error = take(outcome, observation, items[place].id, dependencies, now)
+                let error = record(outcome, observation, items[place].id, dependencies, now)
                 guard error?.number != ETIMEDOUT else { throw LateSource() }
                 items[place].observation = nil
             }
@@ -319,7 +319,7 @@ struct MonitorLoop: ~Copyable {
     /// Records the result of an observation.
     ///
     /// Returns the error if the evaluation has to be repeated.
-    private mutating func take(
+    private mutating func record(
         _ outcome: Result<EvaluationOutcome, ReachabilityError>,
         _ observation: any Observation,
         _ id: MonitorState.ID,
@@ -382,7 +382,7 @@ struct MonitorLoop: ~Copyable {
         counters.polls = state.polls
         counters.failedResolutions = state.names.failedCount
         counters.lateResolutions = state.names.lateCount
-        if let feed { counters.take(feed.counters) }
+        if let feed { counters.copy(feed.counters) }
         monitor.add(counters, after: published)
         published = counters
     }

@@ -191,7 +191,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     /// Records the result of an evaluation.
     ///
     /// With `onlyChanges`, an answer that equals the last one is dropped.
-    func take(_ result: Outcome, _ index: Int, _ onlyChanges: Bool) -> EvaluationOutcome {
+    func offer(_ result: Outcome, _ index: Int, onlyChanges: Bool) -> EvaluationOutcome {
         switch result {
         case .failure(let error): return (offer(result, index), error)
         case .success(let answer):
@@ -242,7 +242,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     }
 
     /// Removes and returns the next result that the receiver does not know; `nil` if there is none.
-    private func takeDue(_ state: inout State) -> Item? {
+    private func popDue(_ state: inout State) -> Item? {
         while state.firstDue < state.due.count {
             let (index, kept) = state.due[state.firstDue]
             skipDue(&state)
@@ -282,10 +282,10 @@ final class ObservationSink<Value: Sendable>: ResultSink {
     // MARK: Receivers
 
     /// Removes and returns the next result of an iteration; `nil` if the iteration has to wait.
-    func take() -> Item? {
+    func popNext() -> Item? {
         state.withLock { state in
             guard state.receiver != nil else { return nil }
-            let item = takeDue(&state)
+            let item = popDue(&state)
             state.isScheduled = isDue(state)
             return item
         }
@@ -323,7 +323,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     private func callHandler() {
         let next = state.withLock { state in
-            guard case .handler(let handler, _) = state.receiver, let item = takeDue(&state) else {
+            guard case .handler(let handler, _) = state.receiver, let item = popDue(&state) else {
                 return nil as (Handler, Item)?
             }
             state.isCalling = true

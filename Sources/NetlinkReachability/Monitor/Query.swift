@@ -127,7 +127,7 @@ extension Query {
     ) throws(Interruption) -> EvaluationOutcome {
         let result = known.attempt { (known) throws(Interruption) in try value(&known) }
         guard let result else { throw .missing }
-        return sink.take(result, index, onlyChanges)
+        return sink.offer(result, index, onlyChanges: onlyChanges)
     }
 
     func deliver(_ sink: ObservationSink<Value>) { sink.deliver() }

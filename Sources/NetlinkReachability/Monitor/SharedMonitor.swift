@@ -64,7 +64,7 @@ package final class SharedMonitor: Sendable {
         self.work = work
         self.opening = opening
         // Registered once for all threads of this monitor, because a clock keeps its listeners.
-        clock.onMove { [weak self] in self?.wake() }
+        clock.onMove { [weak self] in self?.state.withLock { $0.mailbox?.wakeUp.signal() } }
     }
 
     /// The counters since the source was created.
@@ -170,11 +170,6 @@ package final class SharedMonitor: Sendable {
     /// Makes the monitor evaluate all observations again.
     func evaluateAll() {
         state.withLock { $0.mailbox?.post(.evaluateAll) }
-    }
-
-    /// Makes the thread look at the clock.
-    private func wake() {
-        state.withLock { $0.mailbox?.wakeUp.signal() }
     }
 }
 
@@ -289,7 +284,7 @@ extension NetworkSource {
 
 extension NetworkSource.MonitorCounters {
     /// Copies the counters of a feed.
-    mutating func take(_ feed: FeedCounters) {
+    mutating func copy(_ feed: FeedCounters) {
         notifications = feed.messages
         overruns = feed.overruns
         spoofed = feed.spoofed

@@ -20,7 +20,7 @@ extension AddressPolicy {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             do {
-                try take(line, &tables)
+                try read(line, &tables)
             } catch {
                 notes.append("line \(index + 1): \(error.text)")
             }
@@ -40,7 +40,7 @@ extension AddressPolicy {
     }
 
     /// Parses a line up to a comment or a zero byte.
-    private mutating func take(
+    private mutating func read(
         _ line: Substring.UTF8View,
         _ tables: inout [Keyword: [Entry]]
     ) throws(Malformed) {

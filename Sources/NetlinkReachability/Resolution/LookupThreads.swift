@@ -126,7 +126,7 @@ final class LookupThreads: Sendable {
                 var next: Request? = request
                 while let request = next {
                     let result = request.call()
-                    next = state.withLock { $0.takeNext() }
+                    next = state.withLock { $0.popNext() }
                     request.end(result)
                 }
             }
@@ -135,7 +135,7 @@ final class LookupThreads: Sendable {
                 .resolverFailure, in: .thread, operation: "start a thread for the resolver", number: EAGAIN)
             request.end(.failure(failure))
             // Without this, the waiting requests would wait for a thread that never comes.
-            next = state.withLock { $0.takeNext() }
+            next = state.withLock { $0.popNext() }
         }
     }
 
@@ -240,7 +240,7 @@ extension LookupThreads {
         /// Returns the request that has waited longest.
         ///
         /// Without one, counts one running thread less.
-        mutating func takeNext() -> Request? {
+        mutating func popNext() -> Request? {
             while firstTurn < nextTurn {
                 defer { firstTurn += 1 }
                 guard let request = waiting.removeValue(forKey: firstTurn) else { continue }

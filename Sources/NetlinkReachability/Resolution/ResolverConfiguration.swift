@@ -37,15 +37,15 @@ package struct ResolverConfiguration: Hashable, Sendable {
     /// Reads the two files, or only the first.
     package static func read(resolvConf: String, nsswitch: String? = nil) -> ResolverConfiguration {
         var configuration = ResolverConfiguration()
-        for line in configuration.lines(of: resolvConf) { configuration.take(resolvConf: line) }
+        for line in configuration.lines(of: resolvConf) { configuration.parse(resolvConf: line) }
         guard let nsswitch else { return configuration }
-        for line in configuration.lines(of: nsswitch) { configuration.take(nsswitch: line) }
+        for line in configuration.lines(of: nsswitch) { configuration.parse(nsswitch: line) }
         return configuration
     }
 
     /// Parses a line as the C library does: it begins with a keyword, a blank ends the keyword, and a NUL ends the
     /// line.
-    private mutating func take(resolvConf line: Substring) {
+    private mutating func parse(resolvConf line: Substring) {
         let bytes = line.utf8.prefix { $0 != 0 }
         guard let first = bytes.first, bytes.contains(where: Self.isBlank), !Self.isBlank(first) else {
             return
@@ -76,7 +76,7 @@ package struct ResolverConfiguration: Hashable, Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    private mutating func take(nsswitch line: Substring) {
+    private mutating func parse(nsswitch line: Substring) {
         let content = line.prefix { $0 != "#" }
         guard let colon = content.firstIndex(of: ":"),
             content[..<colon].split(whereSeparator: \.isWhitespace) == ["hosts"]

@@ -128,7 +128,7 @@ extension MonitorState {
     }
 
     private mutating func addRemoval(of prefix: IPPrefix, at now: MonitorInstant) {
-        routeRemovals.note(prefix, at: now)
+        routeRemovals.insert(prefix, at: now)
         guard routeRemovals.count > Self.prefixLimit else { return }
         routeRemovals = PendingRouteRemovals()
         secondLookDue = now + MonitorTiming.secondLook
@@ -140,7 +140,7 @@ extension MonitorState {
 }
 
 extension MonitorState.Failures {
-    mutating func note(_ id: MonitorState.ID, at now: MonitorInstant) {
+    mutating func insert(_ id: MonitorState.ID, at now: MonitorInstant) {
         ids.insert(id)
         guard due == nil else { return }
         due = now + pause
@@ -157,7 +157,7 @@ extension MonitorState.Failures {
     }
 
     /// Removes and returns the observations to evaluate again now.
-    mutating func take(at now: MonitorInstant) -> Set<MonitorState.ID> {
+    mutating func popDue(at now: MonitorInstant) -> Set<MonitorState.ID> {
         guard let due, due <= now else { return [] }
         self.due = nil
         defer { ids = [] }

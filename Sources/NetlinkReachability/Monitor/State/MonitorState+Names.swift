@@ -49,7 +49,7 @@ extension MonitorState {
         _ result: ResolvedName,
         at now: MonitorInstant
     ) {
-        guard names.take(id, generation, result, now) else { return }
+        guard names.finish(id, generation, result, now) else { return }
         pass.append(id)
         note(.resolution)
     }
@@ -109,7 +109,7 @@ extension MonitorState.Names {
     mutating func retryAll() {
         guard !entries.isEmpty else { return }
         wantsPath = true
-        for id in retries.take(at: .distantFuture) { enqueue(id) }
+        for id in retries.popDue(at: .distantFuture) { enqueue(id) }
     }
 
     /// Records the routes of the default path, one for each family.
@@ -136,7 +136,7 @@ extension MonitorState.Names {
 
     mutating func actions(at now: MonitorInstant) -> [MonitorState.Action] {
         guard !entries.isEmpty else { return [] }
-        for id in retries.take(at: now) { enqueue(id) }
+        for id in retries.popDue(at: now) { enqueue(id) }
         var actions: [MonitorState.Action] = []
         if wantsPath {
             wantsPath = false
@@ -158,7 +158,7 @@ extension MonitorState.Names {
     /// Records the result of a resolution.
     ///
     /// - Returns: Whether to evaluate the observation.
-    mutating func take(
+    mutating func finish(
         _ id: MonitorState.ID,
         _ generation: UInt32,
         _ result: ResolvedName,

@@ -153,7 +153,7 @@ extension MonitorState {
     ///   - now: The present.
     mutating func evaluated(_ id: ID, _ dependencies: consuming RouteDependencies?, at now: MonitorInstant) {
         guard let known = records[id] else { return }
-        guard let dependencies = consume dependencies else { return failures.note(id, at: now) }
+        guard let dependencies = consume dependencies else { return failures.insert(id, at: now) }
         failures.forget(id)
         if let memory = dependencies.memory { memories[id] = memory }
         expiries.set(id, to: dependencies.lifetime.flatMap { Self.expiry(ticks: $0, from: now) })
@@ -189,8 +189,8 @@ extension MonitorState {
 
     /// Postpones all evaluations that are due now, because the source does not answer in time.
     mutating func stall(_ rest: some Sequence<ID>, at now: MonitorInstant) {
-        for id in rest where records[id] != nil { failures.note(id, at: now) }
-        for id in pass where records[id] != nil { failures.note(id, at: now) }
+        for id in rest where records[id] != nil { failures.insert(id, at: now) }
+        for id in pass where records[id] != nil { failures.insert(id, at: now) }
         pass = []
     }
 
@@ -220,18 +220,18 @@ extension MonitorState {
         if !pass.isEmpty || names.hasWork { return .distantPast }
         // Compared one by one: an array would allocate memory for each event.
         var earliest: MonitorInstant?
-        func note(_ instant: MonitorInstant?) {
+        func consider(_ instant: MonitorInstant?) {
             if let instant { earliest = min(earliest ?? instant, instant) }
         }
-        note(burstDue)
-        note(secondLookDue)
-        note(routeRemovals.due)
-        note(routineDue)
-        note(expiryDue)
-        note(failures.due)
-        note(names.due)
-        note(resolverChangeDue)
-        note(deadlines.earliest)
+        consider(burstDue)
+        consider(secondLookDue)
+        consider(routeRemovals.due)
+        consider(routineDue)
+        consider(expiryDue)
+        consider(failures.due)
+        consider(names.due)
+        consider(resolverChangeDue)
+        consider(deadlines.earliest)
         return earliest
     }
 
@@ -240,9 +240,9 @@ extension MonitorState {
     /// Call this until no action is returned, and read notifications between the calls.
     mutating func advance(to now: MonitorInstant) -> Actions {
         // Includes the deadlines of event queries, which are not evaluated.
-        let expired = deadlines.take(at: now).sorted().map(Action.expire)
+        let expired = deadlines.popDue(at: now).sorted().map(Action.expire)
         guard !records.isEmpty else { return Actions(others: expired, evaluations: []) }
-        takeDue(now)
+        collectDue(now)
         let others = expired + names.actions(at: now)
         fillChunk()
         return Actions(others: others, evaluations: chunk)
@@ -268,8 +268,8 @@ extension MonitorState {
         return max(earliest, lastExpiryScan.map { $0 + MonitorTiming.expirySpacing } ?? earliest)
     }
 
-    private mutating func takeDue(_ now: MonitorInstant) {
-        let failed = failures.take(at: now)
+    private mutating func collectDue(_ now: MonitorInstant) {
+        let failed = failures.popDue(at: now)
         if !failed.isEmpty {
             pass.append(contentsOf: failed)
             note(.failure)
@@ -282,7 +282,7 @@ extension MonitorState {
         }
         if let due = expiryDue, due <= now {
             lastExpiryScan = now
-            pass.append(contentsOf: expiries.take(at: now))
+            pass.append(contentsOf: expiries.popDue(at: now))
             note(.expiry)
         }
         if let due = routineDue, due <= now {
@@ -296,7 +296,7 @@ extension MonitorState {
             note(.secondLook)
         }
         if let due = burstDue, due <= now { evaluateBurst(now) }
-        if let prefixes = routeRemovals.take(at: now) {
+        if let prefixes = routeRemovals.popDue(at: now) {
             evaluate(Pending(prefixes: prefixes))
             note(.secondLook)
         }
@@ -403,7 +403,7 @@ struct PendingRouteRemovals: Sendable {
     var count: Int { prefixes.count + later.count }
 
     /// Adds a prefix, which is evaluated again after the kernel has removed its route.
-    mutating func note(_ prefix: IPPrefix, at now: MonitorInstant) {
+    mutating func insert(_ prefix: IPPrefix, at now: MonitorInstant) {
         if due == nil {
             due = now + MonitorTiming.secondLook
             prefixes.insert(prefix)
@@ -413,7 +413,7 @@ struct PendingRouteRemovals: Sendable {
     }
 
     /// Removes and returns the prefixes to evaluate now.
-    mutating func take(at now: MonitorInstant) -> SmallSet<IPPrefix>? {
+    mutating func popDue(at now: MonitorInstant) -> SmallSet<IPPrefix>? {
         guard let due, due <= now else { return nil }
         defer {
             (prefixes, later) = (later, SmallSet())

@@ -82,7 +82,7 @@ struct Timetable: Sendable {
     }
 
     /// Removes and returns the observations that are due.
-    mutating func take(at now: MonitorInstant) -> [ObservationID] {
+    mutating func popDue(at now: MonitorInstant) -> [ObservationID] {
         guard let earliest, earliest <= now else { return [] }
         let due = times.filter { $0.value <= now }.map(\.key)
         for id in due { times[id] = nil }

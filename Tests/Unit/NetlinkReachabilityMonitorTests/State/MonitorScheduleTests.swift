@@ -103,7 +103,7 @@ struct MonitorScheduleTests {
         driver.move(to: 1_000)
         for number in 0..<UInt32(MonitorState.prefixLimit) {
             let other = try #require(IPPrefix(IPAddress(v4: number), length: 32))
-            driver.state.routeRemovals.note(other, at: driver.now)
+            driver.state.routeRemovals.insert(other, at: driver.now)
         }
         #expect(driver.state.secondLookDue == nil)
         driver.note(.routeRemoval(.allV4))

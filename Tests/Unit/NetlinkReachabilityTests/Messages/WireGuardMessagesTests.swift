@@ -46,7 +46,7 @@ struct WireGuardMessagesTests {
     private func read(_ messages: [MessageBytes]) throws -> WireGuardMessages {
         var device = WireGuardMessages()
         for message in messages {
-            try withExactCopy(of: message.bytes) { try device.take(try #require(NetlinkMessage($0))) }
+            try withExactCopy(of: message.bytes) { try device.add(try #require(NetlinkMessage($0))) }
         }
         return device
     }
@@ -160,7 +160,7 @@ struct WireGuardMessagesTests {
                 bytes.replaceSubrange(place..<(place + 2), with: MessageBytes.bytes(of: length))
                 var device = WireGuardMessages()
                 do {
-                    try withExactCopy(of: bytes) { try device.take(try #require(NetlinkMessage($0))) }
+                    try withExactCopy(of: bytes) { try device.add(try #require(NetlinkMessage($0))) }
                     if device.result == whole { outcomes.same += 1 } else { outcomes.other += 1 }
                 } catch is MalformedMessage {
                     outcomes.malformed += 1
