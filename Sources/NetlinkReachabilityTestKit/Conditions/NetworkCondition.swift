@@ -63,12 +63,9 @@ public struct NetworkCondition: Sendable, CustomStringConvertible {
         after delay: Duration,
         _ change: @escaping @Sendable (inout SimulatedHost) throws -> Void
     ) throws -> NetworkCondition {
-        guard delay > .zero else {
-            throw SimulationError(
-                .failedStep,
-                "the delay \(delay) of a step of \(name) is not positive: pass more than zero"
-            )
-        }
+        try require(
+            delay > .zero, .failedStep,
+            "the delay \(delay) of a step of \(name) is not positive: pass more than zero")
         var longer = self
         try change(&longer.trial)
         longer.steps.append(Step(delay: delay, change: change))

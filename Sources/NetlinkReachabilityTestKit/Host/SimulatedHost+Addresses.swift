@@ -29,11 +29,9 @@ extension SimulatedHost {
     ) throws(SimulationError) {
         let (address, peer) = (address.simulatedAddress, peer?.simulatedAddress)
         let index = try index(of: interface)
-        guard (0...address.family.bitWidth).contains(prefixLength) else {
-            throw SimulationError(
-                .invalidPrefix,
-                "the prefix length \(prefixLength) is out of range: pass 0 to \(address.family.bitWidth)")
-        }
+        try require(
+            (0...address.family.bitWidth).contains(prefixLength), .invalidPrefix,
+            "the prefix length \(prefixLength) is out of range: pass 0 to \(address.family.bitWidth)")
         for address in [address, peer].compactMap(\.self) where address.zone != nil {
             throw SimulationError(.invalidAddress, "\(address) names an interface: pass it without the zone")
         }

@@ -144,20 +144,13 @@ extension SimulatedHost {
 
     private func checkNewName(_ name: String) throws(SimulationError) {
         try checkIsChangeable()
-        guard (1...15).contains(name.utf8.count), name != ".", name != "..",
-            name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x2f && $0 != 0x3a })
-        else {
-            throw SimulationError(
-                .invalidName,
-                "\"\(name)\" is not an interface name: pass 1 to 15 bytes without space, slash and colon"
-            )
-        }
-        guard link(named: name) == nil else {
-            throw SimulationError(
-                .interfaceExists,
-                "an interface \"\(name)\" exists: choose another name, or remove it first"
-            )
-        }
+        try require(
+            (1...15).contains(name.utf8.count) && name != "." && name != ".."
+                && name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x2f && $0 != 0x3a }), .invalidName,
+            "\"\(name)\" is not an interface name: pass 1 to 15 bytes without space, slash and colon")
+        try require(
+            link(named: name) == nil, .interfaceExists,
+            "an interface \"\(name)\" exists: choose another name, or remove it first")
     }
 }
 

@@ -17,12 +17,10 @@ extension SimulatedHost {
     ///   exists, the interface does not exist or is down, or the gateway is not on its link.
     public mutating func addRoute(_ route: SimulatedRoute) throws(SimulationError) {
         let isRejecting = route.kind != .unicast
-        guard isRejecting || !route.nexthops.isEmpty else {
-            throw SimulationError(
-                .unreachableGateway,
-                "the route to \(route.destination) has neither a gateway nor an interface: pass `via` or `through`"
-            )
-        }
+        try require(
+            isRejecting || !route.nexthops.isEmpty, .unreachableGateway,
+            "the route to \(route.destination) has neither a gateway nor an interface: pass `via` or `through`"
+        )
         for nexthop in route.nexthops where !(1...256).contains(nexthop.weight) {
             throw SimulationError(.refused, "the weight \(nexthop.weight) is out of range: pass 1 to 256")
         }
@@ -54,15 +52,13 @@ extension SimulatedHost {
 
     /// A lifetime as the kernel counts it.
     private func ticks(_ lifetime: Duration, _ route: SimulatedRoute) throws(SimulationError) -> Int32 {
-        guard route.destination.family == .v6 else {
-            throw SimulationError(
-                .invalidLifetime, "IPv4 routes have no lifetime: remove the route at that time")
-        }
+        try require(
+            route.destination.family == .v6, .invalidLifetime,
+            "IPv4 routes have no lifetime: remove the route at that time")
         let ticks = lifetime / .milliseconds(10)
-        guard ticks >= 1, ticks <= 1_000_000_000 else {
-            throw SimulationError(
-                .invalidLifetime, "the lifetime \(lifetime) is out of range: pass 10 ms to 115 days")
-        }
+        try require(
+            ticks >= 1 && ticks <= 1_000_000_000, .invalidLifetime,
+            "the lifetime \(lifetime) is out of range: pass 10 ms to 115 days")
         return Int32(ticks)
     }
 }

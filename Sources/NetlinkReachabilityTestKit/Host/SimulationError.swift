@@ -74,3 +74,10 @@ extension SimulationError: CustomStringConvertible {
     /// The message.
     public var description: String { message }
 }
+
+/// Throws a ``SimulationError`` unless a condition holds.
+func require(
+    _ condition: Bool, _ code: SimulationError.Code, _ message: @autoclosure () -> String
+) throws(SimulationError) {
+    guard condition else { throw SimulationError(code, message()) }
+}

@@ -72,10 +72,8 @@ extension SimulatedNetwork {
         var stops = 0
         while let next = try await nextDue(within: limit), next <= target {
             stops = next > clock.now ? 0 : stops + 1
-            guard stops < 10_000 else {
-                throw SimulationError(
-                    .notSettled, "10,000 actions were due at the same instant, \(next.offset)")
-            }
+            try require(
+                stops < 10_000, .notSettled, "10,000 actions were due at the same instant, \(next.offset)")
             clock.advance(to: next)
         }
         clock.advance(to: target)
@@ -147,9 +145,7 @@ private struct Patience {
         let now = ContinuousClock.now
         left -= min(now - last, Self.mostPerWait)
         last = now
-        guard left > .zero, !Task.isCancelled else {
-            throw SimulationError(.notSettled, "the network did not settle: \(matter())")
-        }
+        try require(left > .zero && !Task.isCancelled, .notSettled, "the network did not settle: \(matter())")
         await Task.yield()
         try? await Task.sleep(for: .microseconds(50))
     }

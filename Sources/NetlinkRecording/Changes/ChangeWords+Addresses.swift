@@ -106,9 +106,7 @@ extension ChangeWords {
         _ text: String,
         of request: HostChange.AddressRequest
     ) throws(KernelRefusal) -> IPAddress? {
-        guard request.address.family == .v4 else {
-            throw .unknown("an IPv6 address has no broadcast address")
-        }
+        try require(request.address.family == .v4, "an IPv6 address has no broadcast address")
         let subnet = IPPrefix(request.peer ?? request.address, length: min(request.length ?? 32, 32))
             .flatMap { $0.length <= 30 ? $0 : nil }
         switch text {

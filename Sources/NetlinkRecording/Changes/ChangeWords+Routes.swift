@@ -34,9 +34,7 @@ extension ChangeWords {
         if request.destination.isDefault, family == .v6 { request.destination = .allV6 }
         family = request.destination.family
         if only != HostChange.RouteRequest.Nexthop() {
-            guard request.nexthops.isEmpty else {
-                throw .unknown("a route has either via and dev, or nexthop")
-            }
+            try require(request.nexthops.isEmpty, "a route has either via and dev, or nexthop")
             request.nexthops = [only]
         }
         return [.route(verb, request)]
@@ -79,9 +77,7 @@ extension ChangeWords {
     ) throws(KernelRefusal) -> Bool {
         switch word {
         case "via":
-            guard nexthop.gateway == nil else {
-                throw .unknown("via is given twice: give nexthop via GATEWAY for each")
-            }
+            try require(nexthop.gateway == nil, "via is given twice: give nexthop via GATEWAY for each")
             let gateway = try takeAddress(word, takeFamily() ?? family)
             (nexthop.gateway, family) = (gateway, family ?? gateway.family)
         case "dev", "oif": nexthop.device = try take("an interface")

@@ -20,14 +20,11 @@ extension ChangeWords {
             if try !takeSelector(word, &request.rule) { try takeAction(word, &request, isAdded) }
         }
         if request.rule.isL3MDev, isAdded {
-            guard !request.hasAction else {
-                throw .unknown("l3mdev and a table or another action exclude each other")
-            }
+            try require(!request.hasAction, "l3mdev and a table or another action exclude each other")
             request.rule.action = .lookup(table: 0)
         }
-        guard isAdded || !request.rule.isInverted else {
-            throw .unknown("not is unknown in a rule to be removed: give its pref")
-        }
+        try require(
+            isAdded || !request.rule.isInverted, "not is unknown in a rule to be removed: give its pref")
         return .rule(request, isAdded: isAdded)
     }
 
@@ -138,10 +135,9 @@ extension ChangeWords {
         guard let first, second != nil || !isPair else {
             throw .unknown("\"\(text)\" after \(word) is not a range such as 1000-1999")
         }
-        guard first <= second ?? first else {
-            throw .unknown(
-                "the kernel refuses the range \"\(text)\" after \(word), which ends before it begins")
-        }
+        try require(
+            first <= second ?? first,
+            "the kernel refuses the range \"\(text)\" after \(word), which ends before it begins")
         return first...(second ?? first)
     }
 

@@ -44,12 +44,8 @@ struct ChangeWords {
             let isQuoted = first == UInt8(ascii: "'") || first == UInt8(ascii: "\"")
             let word = isQuoted ? rest[start...].dropFirst() : rest[start...]
             let end = word.firstIndex { isQuoted ? $0 == first : Self.isSpace($0) }
-            guard end != nil || !isQuoted else {
-                throw .unknown("the quote before \"\(word.prefix(20))\" has no end")
-            }
-            guard words.count < Self.limit else {
-                throw .unknown("ip -batch takes \(Self.limit) words a line")
-            }
+            try require(end != nil || !isQuoted, "the quote before \"\(word.prefix(20))\" has no end")
+            try require(words.count < Self.limit, "ip -batch takes \(Self.limit) words a line")
             words.append(String(decoding: word[..<(end ?? word.endIndex)], as: UTF8.self))
             rest = end.map { word[$0...].dropFirst() } ?? word.suffix(0)
         }

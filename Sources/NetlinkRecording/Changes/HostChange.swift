@@ -179,3 +179,15 @@ package struct KernelRefusal: Error, Hashable, Sendable {
         KernelRefusal(nil, message)
     }
 }
+
+/// Throws a refusal of the kernel unless a condition holds.
+func require(
+    _ condition: Bool, _ number: Int32, _ message: @autoclosure () -> String
+) throws(KernelRefusal) {
+    guard condition else { throw KernelRefusal(number, message()) }
+}
+
+/// Throws a refusal without an errno unless a condition holds.
+func require(_ condition: Bool, _ message: @autoclosure () -> String) throws(KernelRefusal) {
+    guard condition else { throw .unknown(message()) }
+}

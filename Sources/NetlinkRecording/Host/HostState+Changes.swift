@@ -92,11 +92,10 @@ extension HostState {
         if link.kind == "vlan", let lower = link.lowerHere, interfaces[lower]?.isUp == false {
             throw KernelRefusal(ENETDOWN, "the interface below \(link.name) is down")
         }
-        guard !link.hasPortsBySettings else {
-            throw .unknown(
-                "whether \(link.name) has a carrier once it is up depends on how a \(link.kind) watches its ports, "
-                    + "which no table holds: set it up, and record the host then")
-        }
+        try require(
+            !link.hasPortsBySettings,
+            "whether \(link.name) has a carrier once it is up depends on how a \(link.kind) watches its ports, "
+                + "which no table holds: set it up, and record the host then")
         try checkIsNoVRF(link)
         setUp(index)
     }
@@ -112,16 +111,14 @@ extension HostState {
         guard let link = snapshot.links[index], !link.kind.isEmpty else {
             throw KernelRefusal(EOPNOTSUPP, "\(name) is a physical or loopback interface, which stays")
         }
-        guard !link.isVRF else {
-            throw .unknown(
-                "what becomes of the ports of a VRF and of its table is not predicted: remove its routes one by one, "
-                    + "such as 'route del default table TABLE'")
-        }
-        guard !link.hasPortsBySettings || snapshot.links.ports(of: index).isEmpty else {
-            throw .unknown(
-                "a \(link.kind) that is removed sets its ports down, and what else becomes of them is not predicted: "
-                    + "try 'link set \(name) down'")
-        }
+        try require(
+            !link.isVRF,
+            "what becomes of the ports of a VRF and of its table is not predicted: remove its routes one by one, "
+                + "such as 'route del default table TABLE'")
+        try require(
+            !link.hasPortsBySettings || snapshot.links.ports(of: index).isEmpty,
+            "a \(link.kind) that is removed sets its ports down, and what else becomes of them is not predicted: "
+                + "try 'link set \(name) down'")
         removeInterface(index)
     }
 
@@ -131,26 +128,20 @@ extension HostState {
         guard let link = snapshot.links[index], link.master != masterIndex else { return }
         for other in [link.master, masterIndex].compactMap({ $0.flatMap { snapshot.links[$0] } })
         where other.kind != "bridge" {
-            if other.isVRF {
-                throw .unknown(
-                    "the kernel takes an interface that enters or leaves a VRF down and up, and its routes to another "
-                        + "table, which is not predicted: record the host before and after, and compare with diff"
-                )
-            }
-            if other.hasPortsBySettings {
-                throw .unknown(
-                    "what a \(other.kind) does with its ports depends on its mode and on how it watches them, which no "
-                        + "table holds: record the host before and after, and compare with diff")
-            }
+            try require(
+                !other.isVRF,
+                "the kernel takes an interface that enters or leaves a VRF down and up, and its routes to another "
+                    + "table, which is not predicted: record the host before and after, and compare with diff"
+            )
+            try require(
+                !other.hasPortsBySettings,
+                "what a \(other.kind) does with its ports depends on its mode and on how it watches them, which no "
+                    + "table holds: record the host before and after, and compare with diff")
             throw KernelRefusal(EOPNOTSUPP, "\(other.name) has no ports")
         }
         let isBridge = masterIndex.flatMap({ snapshot.links[$0]?.kind }) == "bridge"
-        guard !isBridge || link.kind != "bridge" else {
-            throw KernelRefusal(ELOOP, "a bridge cannot be a port of a bridge")
-        }
-        guard !isBridge || !link.flags.contains(.loopback) else {
-            throw KernelRefusal(EINVAL, "\(name) is the loopback interface")
-        }
+        try require(!isBridge || link.kind != "bridge", ELOOP, "a bridge cannot be a port of a bridge")
+        try require(!isBridge || !link.flags.contains(.loopback), EINVAL, "\(name) is the loopback interface")
         if isBridge,
             snapshot.links.uppers(of: index).contains(where: {
                 ["macvlan", "ipvlan"].contains(snapshot.links[$0]?.kind)
@@ -178,11 +169,9 @@ extension HostState {
             guard !link.lowerIsForeign, let largest = snapshot.links[lower]?.sizes.current else {
                 throw .unknown("the mtu of the interface below \(link.name) is not recorded")
             }
-            guard size <= Int64(largest) else {
-                throw KernelRefusal(
-                    link.kind == "vlan" ? ERANGE : EINVAL,
-                    "the mtu of \(link.name) is at most that of the interface below, which is \(largest)")
-            }
+            try require(
+                size <= Int64(largest), link.kind == "vlan" ? ERANGE : EINVAL,
+                "the mtu of \(link.name) is at most that of the interface below, which is \(largest)")
         }
         if link.ends?.link != nil, let current = link.sizes.current, size > Int64(current) {
             throw .unknown(
@@ -221,9 +210,7 @@ extension HostState {
         if request.hasNoPrefixRoute { own.flags.insert(.noPrefixRoute) }
         own.broadcast = request.broadcast
         if address.family == .v6 {
-            guard !address.isMulticast else {
-                throw KernelRefusal(EINVAL, "\(address) is the address of a group")
-            }
+            try require(!address.isMulticast, EINVAL, "\(address) is the address of a group")
             let isLoopback = snapshot.links[index]?.flags.contains(.loopback) == true
             guard !address.isUnspecified, !address.isLoopback || isLoopback else {
                 throw KernelRefusal(EADDRNOTAVAIL, "\(address) is not an address of \(request.device)")
@@ -231,15 +218,13 @@ extension HostState {
             try checkHasIPv6(index)
         }
         let known = snapshot.addresses(ofInterface: index, family: address.family)
-        if !known.contains(where: { $0.isRival(of: own) }),
-            subnetMates(of: own).contains(where: { $0.scope != own.scope })
-        {
-            throw KernelRefusal(EINVAL, "an address of the same subnet has another scope")
+        guard let rival = known.first(where: { $0.isRival(of: own) }) else {
+            try require(
+                subnetMates(of: own).allSatisfy { $0.scope == own.scope }, EINVAL,
+                "an address of the same subnet has another scope")
+            return insert(own)
         }
-        guard let rival = known.first(where: { $0.isRival(of: own) }) else { return insert(own) }
-        guard verb != .add else {
-            throw KernelRefusal(EEXIST, "\(request.device) has the address \(address) already")
-        }
+        try require(verb != .add, EEXIST, "\(request.device) has the address \(address) already")
         replace(rival, hasNoPrefixRoute: request.hasNoPrefixRoute)
     }
 
@@ -282,15 +267,10 @@ extension HostState {
         where ports.lowerBound == 0 || ports.upperBound == .max {
             throw KernelRefusal(EINVAL, "ports of a rule are 1 to 65534")
         }
-        guard rule.tos & 3 == 0 else {
-            throw KernelRefusal(EINVAL, "the lower two bits of a tos are those of ECN")
-        }
-        guard rule.family == .v6 || rule.tos & 0xe0 == 0 else {
-            throw KernelRefusal(EINVAL, "an IPv4 rule compares no tos above 0x1c")
-        }
-        guard rule.users?.upperBound != .max else {
-            throw KernelRefusal(EINVAL, "users of a rule are 0 to \(UInt32.max - 1)")
-        }
+        try require(rule.tos & 3 == 0, EINVAL, "the lower two bits of a tos are those of ECN")
+        try require(
+            rule.family == .v6 || rule.tos & 0xe0 == 0, EINVAL, "an IPv4 rule compares no tos above 0x1c")
+        try require(rule.users?.upperBound != .max, EINVAL, "users of a rule are 0 to \(UInt32.max - 1)")
         if rule.action == .lookup(table: 0), !rule.isL3MDev {
             guard rule.family == .v4 else { throw KernelRefusal(EINVAL, "an IPv6 rule needs a table") }
             // `fib_empty_table`
@@ -318,9 +298,8 @@ extension HostState {
         guard !isKnown || rule.action == request.rule.action else {
             throw .unknown("whether a table without routes is there, which a rule leads to, is not recorded")
         }
-        guard !isKnown || !request.hasOrigin else {
-            throw .unknown("there is an equal rule, and its protocol is not recorded")
-        }
+        try require(
+            !isKnown || !request.hasOrigin, "there is an equal rule, and its protocol is not recorded")
         guard !isKnown else { throw KernelRefusal(EEXIST, "there is an equal rule") }
         apply(.rule(rule), .rule)
     }

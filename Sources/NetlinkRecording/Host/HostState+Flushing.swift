@@ -26,11 +26,10 @@ extension HostState {
         let matching = snapshot.routes(ofTable: table, flush.family).filter { flush.takes($0, index) }
         // `ip route flush` sends each route back as it was dumped, with both the nexthop and the object:
         // `rtm_to_fib_config`.
-        guard matching.allSatisfy({ $0.nexthopID == 0 }) else {
-            throw .unknown(
-                "the kernel refuses to flush routes through nexthop objects, and removes others before it does: "
-                    + "delete each of them")
-        }
+        try require(
+            matching.allSatisfy({ $0.nexthopID == 0 }),
+            "the kernel refuses to flush routes through nexthop objects, and removes others before it does: "
+                + "delete each of them")
         for route in matching { remove(route) }
     }
 

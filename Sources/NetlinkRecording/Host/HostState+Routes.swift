@@ -22,9 +22,7 @@ extension HostState {
             destination: request.destination, type: type, table: request.table ?? Route.mainTable,
             origin: request.origin ?? Route.bootOrigin, tos: request.tos, priority: request.metric ?? 0,
             nexthopID: request.nexthopID, expires: request.lifetime)
-        guard request.tos & 3 == 0 else {
-            throw KernelRefusal(EINVAL, "the lower two bits of a tos are those of ECN")
-        }
+        try require(request.tos & 3 == 0, EINVAL, "the lower two bits of a tos are those of ECN")
         if isIPv6 {
             if route.priority == 0 { route.priority = 1_024 }
             route.preference = request.preference ?? .medium
@@ -52,9 +50,7 @@ extension HostState {
     ///
     /// By default, a route without a gateway has the scope link.
     private func checked(_ scope: RouteScope, of route: Route) throws(KernelRefusal) -> RouteScope {
-        guard scope.rawValue <= RouteScope.host.rawValue else {
-            throw KernelRefusal(EINVAL, "no route has the scope nowhere")
-        }
+        try require(scope.rawValue <= RouteScope.host.rawValue, EINVAL, "no route has the scope nowhere")
         guard scope != .host else { throw .unknown("scope host is known of addresses alone") }
         guard scope != .link || route.nexthops.allSatisfy({ $0.gateway == nil }) else {
             throw KernelRefusal(ENETUNREACH, "a route of the scope link has no gateway")
@@ -80,9 +76,7 @@ extension HostState {
             route.nexthops = nexthops
             return
         }
-        guard !request.nexthops.isEmpty else {
-            throw KernelRefusal(ENODEV, "the route has neither a gateway nor an interface")
-        }
+        try require(!request.nexthops.isEmpty, ENODEV, "the route has neither a gateway nor an interface")
         if route.destination.family == .v4, !request.isMultipath, request.nexthops[0].gateway == nil {
             route.scope = .link
         }
@@ -130,10 +124,8 @@ extension HostState {
         if wanted.isOnLink {
             guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
             try checkIsUp(index)
-            guard owner == nil, gateway.family == .v4 ? isUnicast(gateway) : try fitsOnLink(gateway, index)
-            else {
-                throw KernelRefusal(EINVAL, "\(gateway) is not a gateway")
-            }
+            let fits = try gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index)
+            try require(owner == nil && fits, EINVAL, "\(gateway) is not a gateway")
             try checkIsReady(index, gateway.family)
             return nexthop(
                 index, via: gateway, weight: wanted.weight, isOnLink: true, family: route.destination.family)
@@ -289,9 +281,8 @@ extension HostState {
         }
         var search = GatewaySearch(isStrict: true, needsCarrier: false)
         var found = interface(try entry(for: gateway, index, table, search))
-        guard found != nil || !snapshot.program.lacksIPv6Rules else {
-            throw .unknown(SnapshotLookup.Unknown.rules6.reason)
-        }
+        try require(
+            found != nil || !snapshot.program.lacksIPv6Rules, SnapshotLookup.Unknown.rules6.reason)
         // Only the lookup in the table of the route ignores the carrier (RT6_LOOKUP_F_IGNORE_LINKSTATE).
         search.needsCarrier = true
         if found == nil {
@@ -401,9 +392,7 @@ extension HostState {
             (index == nil || nexthop.interfaceIndex == index)
                 && (wanted?.gateway == nil || nexthop.gateway == wanted?.gateway)
         }
-        guard !request.isMultipath else {
-            throw .unknown("a route to be removed is known by one nexthop at most")
-        }
+        try require(!request.isMultipath, "a route to be removed is known by one nexthop at most")
         let routes = snapshot.routes(to: request.destination, table: request.table ?? Route.mainTable)
         let found = routes.first { route in
             // IPv4 compares only the first nexthop.

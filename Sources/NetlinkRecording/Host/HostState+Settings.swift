@@ -54,11 +54,10 @@ extension HostState {
         let advertised = snapshot.routes.first {
             $0.destination.family == .v6 && $0.destination.length == 0 && $0.origin == Route.advertisedOrigin
         }
-        guard advertised == nil else {
-            throw .unknown(
-                "whether the default routes that IPv6 routers advertise stay depends on accept_ra, which is not recorded"
-            )
-        }
+        try require(
+            advertised == nil,
+            "whether the default routes that IPv6 routers advertise stay depends on accept_ra, which is not recorded"
+        )
     }
 
     /// Changes whether an interface is a router's: `dev_forward_change`.

@@ -46,6 +46,13 @@ extension NetworkState {
             package init(_ description: String) {
                 self.description = description
             }
+
+            /// Throws unless a condition holds.
+            package static func require(
+                _ condition: Bool, _ description: @autoclosure () -> String
+            ) throws(Self) {
+                guard condition else { throw Self(description()) }
+            }
         }
 
         /// The result of comparing an answer with an expectation.
@@ -286,10 +293,9 @@ extension NetworkState.Expectation {
         var text = try value(of: "flags", &rest)
         if text.count == 2, let second = rest.popFirst() { text += second }
         let all = "WRctiCDld"
-        guard text.count == all.count, zip(text, all).allSatisfy({ $0 == "-" || $0 == $1 }) else {
-            throw Malformation(
-                "\"\(text)\" after flags are not the letters WR ctiCDld, with - for each that is not set")
-        }
+        try Malformation.require(
+            text.count == all.count && zip(text, all).allSatisfy({ $0 == "-" || $0 == $1 }),
+            "\"\(text)\" after flags are not the letters WR ctiCDld, with - for each that is not set")
         return "\(text.prefix(2)) \(text.dropFirst(2))"
     }
 }

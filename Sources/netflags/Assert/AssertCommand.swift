@@ -63,10 +63,9 @@ struct Assert: NetflagsCommand {
         }
         // A replay evaluates queries of one socket only.
         let sockets = Dictionary(grouping: file.lines.map(\.expectation), by: \.options)
-        guard operand != "-" || sockets.count == 1 else {
-            throw UsageError(
-                "stdin can be read only once, and the lines are about several sockets: give a file")
-        }
+        try UsageError.require(
+            operand != "-" || sockets.count == 1,
+            "stdin can be read only once, and the lines are about several sockets: give a file")
         var spans: [NetworkState.Expectation: [NetworkState.Expectation.Span]] = [:]
         for (options, expectations) in sockets {
             let timeline = try Timeline(

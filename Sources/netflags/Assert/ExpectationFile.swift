@@ -31,9 +31,8 @@ struct ExpectationFile {
             try expectation.options.checkProtocol(isReplay: isReplay)
             found.append(Line(number: number, expectation: expectation))
         }
-        guard !found.isEmpty else {
-            throw UsageError("\(name) holds no expectation: give one a line, such as default reachable")
-        }
+        try UsageError.require(
+            !found.isEmpty, "\(name) holds no expectation: give one a line, such as default reachable")
         self.lines = found
     }
 }

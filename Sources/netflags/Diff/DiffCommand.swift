@@ -43,12 +43,10 @@ struct Diff: TargetListCommand {
     @Argument(help: .recordedTargets) var targets: [String] = []
 
     func perform() throws -> ExitStatus {
-        guard old != "-" || new != "-" else {
-            throw UsageError("stdin can be read only once: give a file for one of the recordings")
-        }
-        guard old != "live" || new != "live" else {
-            throw UsageError("both are the running kernel: give a recording for one of them")
-        }
+        try UsageError.require(
+            old != "-" || new != "-", "stdin can be read only once: give a file for one of the recordings")
+        try UsageError.require(
+            old != "live" || new != "live", "both are the running kernel: give a recording for one of them")
         let options = try socket.options(isReplay: old != "live" && new != "live")
         let targets = try TargetQuery(targets: targets, options: options).recordedTargets()
         let (first, last) = (try Self.instant(old, from, "--from"), try Self.instant(new, to, "--to"))

@@ -6,9 +6,8 @@ import NetlinkRecording
 enum OptionValue {
     /// A command for a shell.
     static func command(_ text: String) throws -> String {
-        guard text.contains(where: { !$0.isWhitespace }) else {
-            throw UsageError("the command is empty: give one such as ./sync")
-        }
+        try UsageError.require(
+            text.contains(where: { !$0.isWhitespace }), "the command is empty: give one such as ./sync")
         return text
     }
 

@@ -54,13 +54,10 @@ extension RecordedInstant {
     /// - Throws: A usage error for an operand that is no file, and where a pipe would be read twice.
     func checkingInput(for option: String) throws(UsageError) -> RecordedInstant {
         try Recording.checkOperand(operand)
-        guard
+        try UsageError.require(
             time?.isTimeOfDay != true || Recording.isStored(operand)
-                || operand != "-" && access(operand.fileName, F_OK) != 0
-        else {
-            throw UsageError(
-                "\(LineFile(operand).name) can be read only once: give \(option) the date, too, or a file")
-        }
+                || operand != "-" && access(operand.fileName, F_OK) != 0,
+            "\(LineFile(operand).name) can be read only once: give \(option) the date, too, or a file")
         return self
     }
 }

@@ -39,11 +39,9 @@ struct RecordingList {
                     EACCES: "make it readable for this user",
                 ])
         }
-        guard !names.contains(where: { RecordingDirectory.number($0) != nil }) else {
-            throw UsageError(
-                "\(directory) is the recording of one host: give it to --replay, or the directory that it is in"
-            )
-        }
+        try UsageError.require(
+            !names.contains(where: { RecordingDirectory.number($0) != nil }),
+            "\(directory) is the recording of one host: give it to --replay, or the directory that it is in")
         guard !names.isEmpty else { throw FileFailure("read \(directory)", "it has no recording") }
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         return names.sorted().map { folder + $0 }

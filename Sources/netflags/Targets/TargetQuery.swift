@@ -27,9 +27,8 @@ struct TargetQuery: Hashable {
 
     /// Parses all targets before the first is evaluated, and prints the notes about them.
     func operands() throws(UsageError) -> [Operand] {
-        guard targets.count(where: { $0 == "-" }) <= 1 else {
-            throw UsageError("stdin can be read only once: give - once")
-        }
+        try UsageError.require(
+            targets.count(where: { $0 == "-" }) <= 1, "stdin can be read only once: give - once")
         guard recording?.operand != "-" || !targets.contains("-") else {
             throw UsageError("stdin is either the recording or the targets: give a file for one of them")
         }
@@ -69,19 +68,16 @@ struct TargetQuery: Hashable {
 
     /// Parses targets that are looked up in routing tables, which contain no names.
     func recordedTargets(needsOne: Bool = false) throws(UsageError) -> [NamedTarget] {
-        guard !needsOne || !targets.isEmpty else {
-            throw UsageError("no target: give an address, or default for the default path")
-        }
+        try UsageError.require(
+            !needsOne || !targets.isEmpty, "no target: give an address, or default for the default path")
         return try operands().map { (operand) throws(UsageError) in
             guard case .target(let text, let target) = operand else {
                 throw UsageError("stdin is for a recording here: give targets as arguments")
             }
-            guard !target.isName else {
-                throw UsageError(
-                    "\"\(text)\" is a name, and tables hold addresses: give one that netflags order \(text) "
-                        + "prints, or default for the default path"
-                )
-            }
+            try UsageError.require(
+                !target.isName,
+                "\"\(text)\" is a name, and tables hold addresses: give one that netflags order \(text) "
+                    + "prints, or default for the default path")
             return (text, target)
         }
     }

@@ -157,9 +157,8 @@ struct TimelineCommand: TargetListCommand {
             let other = self.format.map { " instead of --format \($0.rawValue)" } ?? ""
             throw UsageError("\(need.option) is about \(need.words)\(other)")
         }
-        guard cursorFile != "-" else {
-            throw UsageError("--cursor-file cannot be stdin or stdout: give the name of a file")
-        }
+        try UsageError.require(
+            cursorFile != "-", "--cursor-file cannot be stdin or stdout: give the name of a file")
         return format
     }
 

@@ -44,9 +44,8 @@ struct TraceCommand: NetflagsCommand {
         guard let recordings = try recorded.list() else {
             throw UsageError("no recordings: give the directory that has one of each host to --replay-hosts")
         }
-        guard recordings.readingStandardInput < 2 else {
-            throw UsageError("stdin can be read only once: give files for the others")
-        }
+        try UsageError.require(
+            recordings.readingStandardInput < 2, "stdin can be read only once: give files for the others")
         let hosts = RecordedHosts(recordings)
         guard !hosts.isEmpty else { return .undetermined }
         var trace = Trace(

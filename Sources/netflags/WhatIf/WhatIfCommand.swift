@@ -73,9 +73,7 @@ struct WhatIf: NetflagsCommand {
     func perform() throws -> ExitStatus {
         let recordings = try recorded.list()
         let inputs = [batch, expectations].count { $0 == "-" } + (recordings?.readingStandardInput ?? 0)
-        guard inputs < 2 else {
-            throw UsageError("stdin can be read only once: give files for the others")
-        }
+        try UsageError.require(inputs < 2, "stdin can be read only once: give files for the others")
         if each { return try tryEachLoss(recordings) }
         try checkOperands()
         var changes = try batch.map(Self.changes(ofFile:)) ?? []
@@ -171,9 +169,8 @@ struct WhatIf: NetflagsCommand {
             guard !goesOn, whole.contains(where: { !$0.isWhitespace }) else { return }
             changes.append(try UsageError.wrapping { try NetworkState.Change(whole) })
         }
-        guard begun == nil else {
-            throw UsageError("\(file.name): the last line ends with a backslash, and none follows it")
-        }
+        try UsageError.require(
+            begun == nil, "\(file.name): the last line ends with a backslash, and none follows it")
         return changes
     }
 
