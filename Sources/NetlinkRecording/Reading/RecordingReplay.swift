@@ -16,12 +16,12 @@ package struct RecordingReplay: Sendable {
     ///
     /// During a marked dump, whether it was known before the dump.
     private enum Knowledge: Sendable {
-        /// No dump was complete. `openParts` counts the messages of dumps without annotations.
-        case unknown(openParts: Int)
-        /// The network is known. `openParts` counts the messages of later dumps without annotations.
-        case known(openParts: Int)
+        /// No dump was complete.
+        case unknown
+        /// The network is known.
+        case known
         /// The network is not known until the next dump ends.
-        case gap(Recording.Mark.Kind, hasBegun: Bool)
+        case gap(Recording.Mark.Kind)
     }
 
     /// The position of the last entry relative to files and marked dumps.
@@ -38,7 +38,11 @@ package struct RecordingReplay: Sendable {
     }
 
     private(set) var state = State()
-    private var knowledge = Knowledge.unknown(openParts: 0)
+    private var knowledge = Knowledge.unknown
+    /// Whether any dump was complete.
+    package private(set) var hasBegun = false
+    /// The number of messages of dumps without annotations since the last complete dump; 0 in a gap.
+    private var openParts = 0
     private var place = Place.file
     /// The damage, in the order of the entries.
     package private(set) var damage: [Recording.Damage] = []
@@ -61,15 +65,6 @@ package struct RecordingReplay: Sendable {
     /// Whether the network is known, and no marked dump has begun.
     package var isKnown: Bool {
         if case .known = knowledge { !isInsideMarkedDump } else { false }
-    }
-
-    /// Whether any dump was complete.
-    package var hasBegun: Bool {
-        switch knowledge {
-        case .unknown: false
-        case .known: true
-        case .gap(_, let hasBegun): hasBegun
-        }
     }
 
     /// Whether a marked dump has begun and has not ended.
@@ -149,7 +144,7 @@ package struct RecordingReplay: Sendable {
     package mutating func begin(_ gap: Recording.Mark.Kind) {
         abandonDump()
         if isKnown { endUnmarkedDump() }
-        knowledge = .gap(gap, hasBegun: hasBegun)
+        (knowledge, openParts) = (.gap(gap), 0)
         if let damage = gap.damage { self.damage.append(damage) }
     }
 
@@ -190,7 +185,7 @@ package struct RecordingReplay: Sendable {
 
     /// Completes a dump without annotations.
     package mutating func endUnmarkedDump() {
-        if openParts > 0 { completeOpenParts() }
+        if openParts > 0 { complete(knowsNeighbours: false) }
     }
 
     /// Ends the recording.
@@ -212,7 +207,7 @@ package struct RecordingReplay: Sendable {
         return switch knowledge {
         case .unknown where !isAtEnd: "this time is not recorded"
         case .unknown, .known: nil
-        case .gap(let gap, _) where isAtEnd && gap.isEnd: nil
+        case .gap(let gap) where isAtEnd && gap.isEnd: nil
         case .gap where isAtEnd: "notifications were lost while this was recorded, and no dump follows"
         case .gap: "this time is not recorded"
         }
@@ -220,29 +215,12 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Messages
 
-    /// The number of messages of dumps without annotations that ``completeOpenParts()`` has not processed.
-    private var openParts: Int {
-        get {
-            switch knowledge {
-            case .unknown(let parts), .known(let parts): parts
-            case .gap: 0
-            }
-        }
-        set {
-            switch knowledge {
-            case .unknown: knowledge = .unknown(openParts: newValue)
-            case .known: knowledge = .known(openParts: newValue)
-            case .gap: break
-            }
-        }
-    }
-
     private mutating func take(_ message: NetlinkMessage, of entry: RecordingEntry) -> Effect {
         if isInGap { return .none }
         let isDumped = message.isDumped
         if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
             // This visits each route, so after a few messages it waits for more.
-            completeOpenParts()
+            complete(knowsNeighbours: false)
         }
         switch message.content {
         case .change(let change):
@@ -263,9 +241,10 @@ package struct RecordingReplay: Sendable {
         return .none
     }
 
-    private mutating func completeOpenParts() {
-        knowledge = .known(openParts: 0)
-        snapshot.dumpEnded(knowsNeighbours: false)
+    /// Takes the network as complete.
+    private mutating func complete(knowsNeighbours: Bool) {
+        (knowledge, hasBegun, openParts) = (.known, true, 0)
+        snapshot.dumpEnded(knowsNeighbours: knowsNeighbours)
     }
 
     // MARK: Annotations
@@ -306,9 +285,8 @@ package struct RecordingReplay: Sendable {
     private mutating func endDump() -> Effect {
         place = .file
         let isResumed = isInGap
-        knowledge = .known(openParts: 0)
         state.coverage.dumpEnded()
-        snapshot.dumpEnded(knowsNeighbours: true)
+        complete(knowsNeighbours: true)
         return .dumpEnded(isResumed: isResumed)
     }
 
