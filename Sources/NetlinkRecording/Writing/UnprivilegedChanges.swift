@@ -30,30 +30,28 @@ struct UnprivilegedChanges {
     /// The gateways of IPv6 routes, which are skipped while they do not answer.
     private var gateways: Set<Neighbour.Key> = []
     private var addresses: [Neighbour.Key: InterfaceAddress] = [:]
-    private var neighbourBudget: ChangeBudget
-    private var routerBudget: ChangeBudget
-    /// The budget of dumps for lifetimes of routes.
-    ///
-    /// A router can announce arbitrarily short lifetimes.
-    private var dumpBudget: ChangeBudget
-    /// The budget of evidence, whose verdict any user can change by connecting.
-    private var evidenceBudget: ChangeBudget
+    private var budgets: [Cause: ChangeBudget]
+
+    /// What has a budget.
+    fileprivate enum Cause: CaseIterable {
+        case neighbours, routers
+        /// Dumps for lifetimes of routes: a router can announce arbitrarily short lifetimes.
+        case lifetimes
+        /// Evidence, whose verdict any user can change by connecting.
+        case evidence
+    }
 
     /// - Parameters:
     ///   - limit: The most bytes of the recording; `nil` for a recording without a limit, which has no budgets.
     ///   - now: The time.
     init(limit: UInt64? = nil, at now: ContinuousClock.Instant = .now) {
-        neighbourBudget = ChangeBudget(limit.map { $0 / 64 }, at: now)
-        routerBudget = neighbourBudget
-        dumpBudget = ChangeBudget(limit.map { $0 / 8 }, at: now)
-        evidenceBudget = neighbourBudget
+        budgets = Cause.allCases.reduce(into: [:]) { budgets, cause in
+            budgets[cause] = ChangeBudget(limit.map { $0 / (cause == .lifetimes ? 8 : 64) }, at: now)
+        }
     }
 
     /// When a dump has to record the omitted changes; `nil` if none are omitted.
-    var dumpDue: ContinuousClock.Instant? {
-        [neighbourBudget.dumpDue, routerBudget.dumpDue, dumpBudget.dumpDue, evidenceBudget.dumpDue]
-            .compactMap(\.self).min()
-    }
+    var dumpDue: ContinuousClock.Instant? { budgets.values.compactMap(\.dumpDue).min() }
 
     // MARK: Notifications
 
@@ -65,7 +63,7 @@ struct UnprivilegedChanges {
     ) {
         switch DumpRequest.Table(of: message) {
         case .neighbours:
-            guard let key = note(message) else { return }
+            guard let key = update(message) else { return }
             append(key, to: &bytes, at: now())
         case .addresses, .routes, .nexthops:
             let change = learnt(from: message) ? message.change : nil
@@ -73,30 +71,28 @@ struct UnprivilegedChanges {
                 // A neighbour that affects answers from now on: its state comes before the route.
                 for key in learn(change) { append(key, to: &bytes, at: now()) }
                 if isProlonged(change, message) { return }
-                guard !change.canBeRouters || message.port != 0 || takeRouters(message, &bytes, now()) else {
-                    return
-                }
+                guard
+                    !change.canBeRouters || message.port != 0
+                        || spend(message.bytes.count, of: .routers, at: now(), to: &bytes)
+                else { return }
             }
             bytes.appendPadded(message.bytes)
         default: bytes.appendPadded(message.bytes)
         }
     }
 
-    private mutating func takeRouters(
-        _ message: NetlinkMessage, _ bytes: inout [UInt8], _ now: ContinuousClock.Instant
+    /// Charges bytes to a budget, and states what is omitted from now on when it is used up.
+    private mutating func spend(
+        _ count: Int, of cause: Cause, at now: ContinuousClock.Instant, to bytes: inout [UInt8]
     ) -> Bool {
-        routerBudget.take(message.bytes.count, at: now) {
-            bytes.append(.changingTables([.init(.addresses, family: .v6), .init(.routes, family: .v6)]))
-        }
+        budgets[cause]?.spend(count, at: now) { bytes.append(cause.omission) } ?? true
     }
 
     /// Whether the budget allows a dump that shows whether a router has prolonged its routes.
     ///
     /// When the budget is used up, appends an annotation.
-    mutating func takeDump(to bytes: inout [UInt8], at now: ContinuousClock.Instant = .now) -> Bool {
-        dumpBudget.take(dumpBudget.dumpSize, at: now) {
-            bytes.append(.changingTables([.init(.routes, family: .v6)]))
-        }
+    mutating func allowsDump(to bytes: inout [UInt8], at now: ContinuousClock.Instant = .now) -> Bool {
+        spend(budgets[.lifetimes]?.dumpSize ?? 0, of: .lifetimes, at: now, to: &bytes)
     }
 
     /// Appends a change of the evidence.
@@ -107,32 +103,30 @@ struct UnprivilegedChanges {
     ) {
         var statement: [UInt8] = []
         statement.append(.evidence(evidence))
-        if evidenceBudget.take(statement.count, at: now, { bytes.append(.evidence(nil)) }) {
-            bytes += statement
-        }
+        if spend(statement.count, of: .evidence, at: now, to: &bytes) { bytes += statement }
     }
 
     // MARK: Neighbours
 
-    /// Records a notification about a neighbour.
+    /// Updates a neighbour by a notification.
     ///
     /// Returns the neighbour; `nil` for another kind of entry.
-    private mutating func note(_ message: NetlinkMessage) -> Neighbour.Key? {
+    private mutating func update(_ message: NetlinkMessage) -> Neighbour.Key? {
         switch message.change {
         case .neighbour(let neighbour):
             neighbours[neighbour.key, default: Entry()].state = neighbour.state
             neighbours[neighbour.key]?.message = Array(message.bytes)
             return neighbour.key
-        case .removedNeighbour(let key):
-            guard neighbours[key]?.recorded != nil else {
-                neighbours[key] = nil
-                return nil
-            }
-            neighbours[key]?.state = nil
-            neighbours[key]?.message = Array(message.bytes)
-            return key
+        case .removedNeighbour(let key): return remove(key, Array(message.bytes)) ? key : nil
         default: return nil
         }
+    }
+
+    /// Removes a neighbour; returns whether the recording has it.
+    private mutating func remove(_ key: Neighbour.Key, _ message: [UInt8]) -> Bool {
+        let recorded = neighbours[key]?.recorded
+        neighbours[key] = recorded.map { Entry(recorded: $0, message: message) }
+        return recorded != nil
     }
 
     /// Appends the last notification about a neighbour, if it makes a difference.
@@ -144,10 +138,7 @@ struct UnprivilegedChanges {
         guard let entry = neighbours[key], !entry.message.isEmpty,
             standing(entry.state, of: key) != standing(entry.recorded, of: key)
         else { return }
-        let isTaken = neighbourBudget.take(entry.message.count, at: now()) {
-            bytes.append(.changingTables(IPAddress.Family.allCases.map { .init(.neighbours, family: $0) }))
-        }
-        guard isTaken else { return }
+        guard spend(entry.message.count, of: .neighbours, at: now(), to: &bytes) else { return }
         entry.message.withUnsafeBytes { bytes.appendPadded($0) }
         neighbours[key] = entry.state.map { Entry(state: $0, recorded: $0) }
     }
@@ -221,17 +212,13 @@ struct UnprivilegedChanges {
     /// Forgets the state in the recording, because a dump replaces it.
     mutating func dumpBegins() {
         (neighbours, rivals, gateways, addresses) = ([:], [], [], [:])
-        neighbourBudget.dumpBegins()
-        routerBudget.dumpBegins()
-        dumpBudget.dumpBegins()
-        evidenceBudget.dumpBegins()
+        for cause in Cause.allCases { budgets[cause]?.dumpBegins() }
     }
 
     /// Processes a complete dump, and appends the changes from notifications during the dump.
     mutating func dumpEnded(_ tables: [RecordedTable], to bytes: inout [UInt8]) {
         let size = tables.reduce(0) { $0 + $1.messages.count }
-        (neighbourBudget.dumpSize, routerBudget.dumpSize, dumpBudget.dumpSize) = (size, size, size)
-        evidenceBudget.dumpSize = size
+        for cause in Cause.allCases { budgets[cause]?.dumpSize = size }
         for table in tables {
             switch table.table {
             case .addresses, .routes, .nexthops:
@@ -244,10 +231,8 @@ struct UnprivilegedChanges {
             case .neighbours:
                 table.forEachMessage { message in
                     guard case .neighbour(let neighbour)? = message.change else { return }
-                    if neighbours[neighbour.key] == nil {
-                        neighbours[neighbour.key] = Entry(state: neighbour.state)
-                    }
-                    neighbours[neighbour.key]?.recorded = neighbour.state
+                    neighbours[neighbour.key, default: Entry(state: neighbour.state)].recorded =
+                        neighbour.state
                 }
             case .links, .rules, .settings: break
             }
@@ -260,20 +245,24 @@ struct UnprivilegedChanges {
         var gone = Set(neighbours.keys)
         for table in tables {
             table.forEachMessage { message in
-                guard let key = note(message) else { return }
+                guard let key = update(message) else { return }
                 gone.remove(key)
                 neighbours[key]?.message.clearFlags()
                 append(key, to: &bytes)
             }
         }
-        for key in gone {
-            guard neighbours[key]?.recorded != nil else {
-                neighbours[key] = nil
-                continue
-            }
-            neighbours[key]?.state = nil
-            neighbours[key]?.message = .removal(of: key)
-            append(key, to: &bytes)
+        for key in gone where remove(key, .removal(of: key)) { append(key, to: &bytes) }
+    }
+}
+
+extension UnprivilegedChanges.Cause {
+    /// The annotation that states what is omitted.
+    fileprivate var omission: RecordingAnnotation {
+        switch self {
+        case .neighbours: .changingTables(IPAddress.Family.allCases.map { .init(.neighbours, family: $0) })
+        case .routers: .changingTables([.init(.addresses, family: .v6), .init(.routes, family: .v6)])
+        case .lifetimes: .changingTables([.init(.routes, family: .v6)])
+        case .evidence: .evidence(nil)
         }
     }
 }
@@ -341,7 +330,7 @@ struct ChangeBudget {
     ///   - now: The time.
     ///   - state: Called for the first message since the last dump that is left out.
     /// - Returns: Whether the message is written.
-    mutating func take(_ count: Int, at now: ContinuousClock.Instant, _ state: () -> Void) -> Bool {
+    mutating func spend(_ count: Int, at now: ContinuousClock.Instant, _ state: () -> Void) -> Bool {
         guard let capacity else { return true }
         guard dumpDue == nil else { return false }
         let rate = capacity / 86_400

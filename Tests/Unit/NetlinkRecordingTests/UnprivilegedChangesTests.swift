@@ -150,10 +150,12 @@ struct UnprivilegedChangesTests {
         table.messages = Array(repeating: 0, count: 4_000)
         var bytes: [UInt8] = []
         changes.dumpEnded([table], to: &bytes)
-        #expect(changes.takeDump(to: &bytes, at: Self.start) && changes.takeDump(to: &bytes, at: Self.start))
+        #expect(
+            changes.allowsDump(to: &bytes, at: Self.start) && changes.allowsDump(to: &bytes, at: Self.start))
         #expect(bytes.isEmpty && changes.dumpDue == nil)
         #expect(
-            !changes.takeDump(to: &bytes, at: Self.start) && !changes.takeDump(to: &bytes, at: Self.start))
+            !changes.allowsDump(to: &bytes, at: Self.start) && !changes.allowsDump(to: &bytes, at: Self.start)
+        )
         let stated = readRecording(bytes).entries.map(\.annotation)
         #expect(stated == [.changingTables([.init(.routes, family: .v6)])])
         #expect(changes.dumpDue.map { $0 > Self.start + .seconds(3_600) } == true)
