@@ -73,7 +73,7 @@ extension NetworkSnapshot {
         // The indices, in the new state, of the routes that both have, in the order of the old one.
         var places: [(route: Route, place: Int)] = []
         for route in old {
-            guard let (other, place) = added.takeIndexed(route.identity) else {
+            guard let (other, place) = added.remove(route.identity) else {
                 removed.append(route)
                 continue
             }
@@ -82,26 +82,16 @@ extension NetworkSnapshot {
         }
         // A route that has come behind one that was behind it, and that a packet can take in its place.
         var behind: [Route] = []
-        var first: [RoutePlace: Int] = [:]
+        var first: [UInt64: Int] = [:]
         for (route, place) in places.reversed() {
-            let least = first[RoutePlace(route)] ?? .max
+            let least = first[route.orderKey] ?? .max
             if least < place { behind.append(route) }
-            first[RoutePlace(route)] = min(least, place)
+            first[route.orderKey] = min(least, place)
         }
         for route in behind.reversed() { body(.init(old: route, new: route)) }
-        var others = PairedRoutes(added.rest) { RoutePlace($0) }
-        for route in removed { body(.init(old: route, new: others.take(RoutePlace(route)))) }
+        var others = PairedRoutes(added.rest, by: \.orderKey)
+        for route in removed { body(.init(old: route, new: others.remove(route.orderKey)?.route)) }
         for route in others.rest { body(.init(old: nil, new: route)) }
-    }
-}
-
-/// The properties that a route shares with the route that it replaces.
-private struct RoutePlace: Hashable {
-    let priority: UInt32
-    let tos: UInt8
-
-    init(_ route: Route) {
-        (priority, tos) = (route.priority, route.tos)
     }
 }
 
@@ -119,11 +109,8 @@ private struct PairedRoutes<Key: Hashable> {
     /// The routes that are not paired, in their order.
     var rest: [Route] { routes.compactMap(\.self) }
 
-    /// Takes the first route of a key.
-    mutating func take(_ key: Key) -> Route? { takeIndexed(key)?.route }
-
     /// Takes the first route of a key, with its index.
-    mutating func takeIndexed(_ key: Key) -> (route: Route, index: Int)? {
+    mutating func remove(_ key: Key) -> (route: Route, index: Int)? {
         guard let index = indices[key]?.popLast(), let route = routes[index] else { return nil }
         routes[index] = nil
         return (route, index)
