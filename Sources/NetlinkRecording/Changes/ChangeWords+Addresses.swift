@@ -15,8 +15,7 @@ extension ChangeWords {
         repeat {
             let settings = [
                 "up", "down", "master", "nomaster", "carrier", "mtu", "txqueuelen", "txqlen", "qlen",
-                "promisc",
-                "allmulticast", "alias",
+                "promisc", "allmulticast", "alias",
             ]
             if let word = next, ["mtu", "txqueuelen", "txqlen", "qlen"].contains(word),
                 !sizes.insert(word == "mtu" ? word : "qlen").inserted
@@ -90,12 +89,7 @@ extension ChangeWords {
         (request.address, request.peer) = (own.address, peer?.address)
         request.length = peer.map { $0.length ?? $0.address.family.bitWidth } ?? own.length
         if let broadcast { request.broadcast = try self.broadcast(broadcast, of: request) }
-        switch command {
-        case "add": return .address(.add, request)
-        case "delete": return .address(.delete, request)
-        case "replace": return .address(.replace, request)
-        default: return .address(.change, request)
-        }
+        return .address(HostChange.Verb(rawValue: command) ?? .change, request)
     }
 
     /// The given broadcast address.
