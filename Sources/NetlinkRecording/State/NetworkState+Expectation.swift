@@ -196,16 +196,19 @@ extension NetworkState.Expectation {
     private mutating func read(_ words: ArraySlice<String>) throws(Malformation) {
         var rest = words
         var target: String?
-        var families: Set<String> = []
+        var (families, given): (Set<String>, Set<String>) = ([], [])
         while let word = rest.popFirst() {
             if word == "-4" || word == "-6" {
                 families.insert(word)
             } else if word.hasPrefix("-") {
-                try takeOption(word, &rest)
+                try readOption(word, &rest)
             } else if target == nil {
                 target = word
             } else {
-                try take(word, &rest)
+                let isState = ["reachable", "unreachable"].contains(word)
+                let name = isState ? "reachable or unreachable" : word
+                try Malformation.require(given.insert(name).inserted, "\(name) is given twice")
+                try readWord(word, &rest)
             }
         }
         guard let target else { throw Malformation("there is no target: begin with one, such as default") }
@@ -222,8 +225,8 @@ extension NetworkState.Expectation {
         if isReachable == nil, letters == nil || receivesAnswers != nil { isReachable = true }
     }
 
-    /// Takes a socket option, whose value can follow an equals sign.
-    private mutating func takeOption(_ word: String, _ rest: inout ArraySlice<String>) throws(Malformation) {
+    /// Reads a socket option, whose value can follow an equals sign.
+    private mutating func readOption(_ word: String, _ rest: inout ArraySlice<String>) throws(Malformation) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
             String.init)
         if parts.count == 2 { rest = [parts[1]] + rest }
@@ -241,26 +244,19 @@ extension NetworkState.Expectation {
         }
     }
 
-    private mutating func take(_ word: String, _ rest: inout ArraySlice<String>) throws(Malformation) {
+    private mutating func readWord(_ word: String, _ rest: inout ArraySlice<String>) throws(Malformation) {
         switch word {
-        case "reachable", "unreachable":
-            guard isReachable == nil else { throw Malformation("reachable or unreachable is given twice") }
-            isReachable = word == "reachable"
-        case "via": gateway = try Self.address(word, gateway, &rest)
-        case "from": sourceAddress = try Self.address(word, sourceAddress, &rest)
-        case "dev":
-            guard interface == nil else { throw Malformation("dev is given twice") }
-            interface = try Self.value(of: word, &rest)
+        case "reachable", "unreachable": isReachable = word == "reachable"
+        case "via": gateway = try Self.address(word, &rest)
+        case "from": sourceAddress = try Self.address(word, &rest)
+        case "dev": interface = try Self.value(of: word, &rest)
         case "answers":
-            guard receivesAnswers == nil else { throw Malformation("answers is given twice") }
             let outcome = try Self.value(of: word, &rest)
             guard ["delivered", "dropped"].contains(outcome) else {
                 throw Malformation("\"\(outcome)\" after answers is neither delivered nor dropped")
             }
             receivesAnswers = outcome == "delivered"
-        case "flags":
-            guard letters == nil else { throw Malformation("flags is given twice") }
-            letters = try Self.letters(&rest)
+        case "flags": letters = try Self.letters(&rest)
         default: throw Malformation("\"\(word)\" is not known here: give \(Self.grammar)")
         }
     }
@@ -273,11 +269,8 @@ extension NetworkState.Expectation {
     }
 
     private static func address(
-        _ word: String,
-        _ known: IPAddress?,
-        _ rest: inout ArraySlice<String>
+        _ word: String, _ rest: inout ArraySlice<String>
     ) throws(Malformation) -> IPAddress {
-        guard known == nil else { throw Malformation("\(word) is given twice") }
         let text = try value(of: word, &rest)
         guard let address = IPAddress(text), address.zone == nil else {
             let isName = word == "via" && text.first?.isLetter == true && !text.contains(":")
