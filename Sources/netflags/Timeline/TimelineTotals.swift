@@ -38,11 +38,10 @@ struct TimelineTotal: CursorLine {
 
         fileprivate init?(_ numbers: some Sequence<Int64?>) {
             let numbers = Array(numbers)
-            guard let unreachable = numbers[0], let unrecorded = numbers[1], let recorded = numbers[2],
-                let silent = numbers[3], let losses = numbers[4]
-            else { return nil }
-            (self.unreachable, self.unrecorded) = (unreachable, unrecorded)
-            (self.recorded, self.silent, self.losses) = (recorded, silent, losses)
+            for (counter, number) in zip(Self.all, numbers) {
+                guard let number else { return nil }
+                self[keyPath: counter] = number
+            }
             (isLost, lossStart, lossEnd) = (numbers[5] == 1, numbers[6], numbers[7])
         }
 
@@ -52,7 +51,11 @@ struct TimelineTotal: CursorLine {
         }
 
         /// What never decreases.
-        var counters: [Int64] { [unreachable, unrecorded, recorded, silent, losses] }
+        var counters: [Int64] { Self.all.map { self[keyPath: $0] } }
+
+        private static var all: [WritableKeyPath<Sums, Int64>] {
+            [\.unreachable, \.unrecorded, \.recorded, \.silent, \.losses]
+        }
 
         mutating func add(_ interval: Timeline.Interval) {
             let (start, end) = (interval.start.microsecondsSince1970, interval.end.microsecondsSince1970)
@@ -68,11 +71,9 @@ struct TimelineTotal: CursorLine {
 
         /// Raises the counters that are lower than the given values.
         fileprivate mutating func raise(to counters: [Int64]) {
-            unreachable = max(unreachable, counters[0])
-            unrecorded = max(unrecorded, counters[1])
-            recorded = max(recorded, counters[2])
-            silent = max(silent, counters[3])
-            losses = max(losses, counters[4])
+            for (counter, value) in zip(Self.all, counters) {
+                self[keyPath: counter] = max(self[keyPath: counter], value)
+            }
         }
     }
 
