@@ -99,7 +99,7 @@ public final class ManualClock: Clock, Sendable {
     }
 
     func advance(to target: Instant) {
-        while let timer = takeTimer(until: target) { timer.action(timer.id) }
+        while let timer = popTimer(until: target) { timer.action(timer.id) }
         move { $0.now = max($0.now, target) }
     }
 
@@ -127,7 +127,7 @@ public final class ManualClock: Clock, Sendable {
     /// The number of closures that ``onMove(_:)`` has registered.
     package var moveListenerCount: Int { state.withLock { $0.wakes.count } }
 
-    private func takeTimer(until target: Instant) -> Timer? {
+    private func popTimer(until target: Instant) -> Timer? {
         state.withLock { state in
             guard let first = state.timers.first, first.due <= target else { return nil }
             state.timers.removeFirst()

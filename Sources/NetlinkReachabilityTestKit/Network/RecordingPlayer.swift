@@ -65,8 +65,8 @@ final class RecordingPlayer: Sendable {
         var replay = RecordingReplay()
         var steps = StepFinder()
         while stream.next({ entry -> Bool in
-            replay.take(entry)
-            steps.take(entry, isInsideMarkedDump: replay.isInsideMarkedDump)
+            replay.apply(entry)
+            steps.read(entry, isInsideMarkedDump: replay.isInsideMarkedDump)
             return true
         }) != nil {}
         try replay.checkBegin()
@@ -83,7 +83,7 @@ extension RecordingPlayer.State {
         for _ in 0..<mark.entryCount {
             let effect = stream.next { entry in
                 if let notification = replay.notification(entry) { notifications.append(notification) }
-                return replay.take(entry)
+                return replay.apply(entry)
             }
             switch effect {
             case .dumpEnded: hasDumped = true
@@ -112,7 +112,7 @@ private struct StepFinder {
     private var hasDumped = false
 
     /// Adds the next entry.
-    mutating func take(_ entry: RecordingEntry, isInsideMarkedDump: Bool) {
+    mutating func read(_ entry: RecordingEntry, isInsideMarkedDump: Bool) {
         switch entry.content {
         case .annotation(.dumpEnds):
             add(entry)

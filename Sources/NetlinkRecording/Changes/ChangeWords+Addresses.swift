@@ -6,9 +6,9 @@ internal import RoutingModel
 
 extension ChangeWords {
     mutating func linkActions() throws(KernelRefusal) -> [HostChange.Action] {
-        let command = try take("a command", among: ["set", "delete"], isAbbreviated: true)
+        let command = try read("a command", among: ["set", "delete"], isAbbreviated: true)
         _ = skip("dev")
-        let name = try take("an interface")
+        let name = try read("an interface")
         guard command == "set" else { return [.delete(name)] }
         var actions: [HostChange.Action] = []
         var sizes: Set<String> = []
@@ -22,59 +22,59 @@ extension ChangeWords {
             {
                 throw .unknown("\(word) is given twice")
             }
-            switch try take("a setting", among: settings) {
+            switch try read("a setting", among: settings) {
             case "up": actions.append(.setUp(name))
             case "down": actions.append(.setDown(name))
-            case "master": actions.append(.setMaster(name, try take("the master")))
+            case "master": actions.append(.setMaster(name, try read("the master")))
             case "nomaster": actions.append(.setMaster(name, nil))
             case "carrier": actions.append(try carrier(name))
             // The MTU is a signed number, as in ip(8).
-            case "mtu": actions.append(.setMTU(name, try takeNumber("mtu")))
-            case "txqueuelen", "txqlen", "qlen": let _: Int32 = try takeNumber("txqueuelen")
-            case "alias": _ = try take("the alias")
-            default: _ = try take("the state", among: ["on", "off"])
+            case "mtu": actions.append(.setMTU(name, try readNumber("mtu")))
+            case "txqueuelen", "txqlen", "qlen": let _: Int32 = try readNumber("txqueuelen")
+            case "alias": _ = try read("the alias")
+            default: _ = try read("the state", among: ["on", "off"])
             }
         } while next != nil
         return actions.isEmpty ? [.find(name)] : actions
     }
 
     mutating func carrier(_ name: String) throws(KernelRefusal) -> HostChange.Action {
-        .setCarrier(name, try take("the state of the carrier", among: ["off", "on"]) == "on")
+        .setCarrier(name, try read("the state of the carrier", among: ["off", "on"]) == "on")
     }
 
     // MARK: Addresses
 
     /// Reads a scope by its name or its number.
-    mutating func takeScope() throws(KernelRefusal) -> RouteScope {
+    mutating func readScope() throws(KernelRefusal) -> RouteScope {
         let names: [String: UInt8] = ["global": 0, "site": 200, "link": 253, "host": 254, "nowhere": 255]
         guard next.map({ names[$0] != nil || UInt8(changeText: $0[...]) != nil }) ?? false else {
             let known = names.keys.sorted().joined(separator: ", ")
             throw Self.unknown(next ?? "", "the scope as one of \(known), or a number from 0 to 255")
         }
-        return RouteScope(rawValue: try takeNumber("scope", names: names))
+        return RouteScope(rawValue: try readNumber("scope", names: names))
     }
 
     mutating func addressAction() throws(KernelRefusal) -> HostChange.Action {
         let verbs = ["add", "change", "chg", "replace", "delete", "flush"]
-        let command = try take("a command", among: verbs, isAbbreviated: true)
+        let command = try read("a command", among: verbs, isAbbreviated: true)
         if command == "flush" { return .flushAddresses(try addressFlush()) }
         var request = HostChange.AddressRequest(address: .anyV4)
         var own: (address: IPAddress, length: Int?)?
         var peer: (address: IPAddress, length: Int?)?
         var broadcast: String?
-        while let word = take() {
+        while let word = read() {
             switch word {
-            case "dev": request.device = try take("an interface")
-            case "peer", "remote": peer = try ownAddress(try take("the address after \(word)"))
+            case "dev": request.device = try read("an interface")
+            case "peer", "remote": peer = try ownAddress(try read("the address after \(word)"))
             case "broadcast", "brd":
                 guard broadcast == nil else { throw .unknown("broadcast is given twice") }
-                broadcast = try take("the address after \(word)")
-            case "label": _ = try take("the label")
+                broadcast = try read("the address after \(word)")
+            case "label": _ = try read("the label")
             case "nodad": request.skipsDetection = true
             case "noprefixroute": request.hasNoPrefixRoute = true
             case "valid_lft", "preferred_lft":
                 guard skip("forever") else { throw Self.lifetime(word) }
-            case "scope": request.scope = try takeScope()
+            case "scope": request.scope = try readScope()
             case "local" where own == nil: break
             case _ where own == nil: own = try ownAddress(word)
             default:
@@ -124,12 +124,12 @@ extension ChangeWords {
     private mutating func addressFlush() throws(KernelRefusal) -> HostChange.AddressFlush {
         guard next != nil else { throw .unknown("flush needs dev NAME, scope SCOPE or to PREFIX") }
         var flush = HostChange.AddressFlush(family: family)
-        while let word = take() {
+        while let word = read() {
             switch word {
-            case "dev": flush.device = try take("an interface")
-            case "scope": flush.scope = try takeScope()
+            case "dev": flush.device = try read("an interface")
+            case "scope": flush.scope = try readScope()
             case "to":
-                let found = try prefix(try take("the prefix after to"), family)
+                let found = try prefix(try read("the prefix after to"), family)
                 flush.prefix = found.flatMap {
                     IPPrefix($0.address, length: $0.length ?? $0.address.family.bitWidth)
                 }

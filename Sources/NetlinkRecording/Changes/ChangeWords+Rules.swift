@@ -10,14 +10,14 @@ extension ChangeWords {
         + "suppress_prefixlength, suppress_ifgroup, protocol, blackhole, unreachable, prohibit or nop"
 
     mutating func ruleAction() throws(KernelRefusal) -> HostChange.Action {
-        let command = try take("a command", among: ["add", "delete", "flush"], isAbbreviated: true)
+        let command = try read("a command", among: ["add", "delete", "flush"], isAbbreviated: true)
         guard command != "flush" else { return .flushRules(family ?? .v4) }
         guard next != nil else { throw .unknown("a rule is missing: give \(Self.ruleWords)") }
         let isAdded = command == "add"
         var request = HostChange.RuleRequest(
             rule: Rule(family: family ?? .v4, priority: 0, action: .lookup(table: Route.mainTable)))
-        while let word = take() {
-            if try !takeSelector(word, &request.rule) { try takeAction(word, &request, isAdded) }
+        while let word = read() {
+            if try !readSelector(word, &request.rule) { try readAction(word, &request, isAdded) }
         }
         if request.rule.isL3MDev, isAdded {
             try require(!request.hasAction, "l3mdev and a table or another action exclude each other")
@@ -28,13 +28,13 @@ extension ChangeWords {
         return .rule(request, isAdded: isAdded)
     }
 
-    private mutating func takeSelector(_ word: String, _ rule: inout Rule) throws(KernelRefusal) -> Bool {
+    private mutating func readSelector(_ word: String, _ rule: inout Rule) throws(KernelRefusal) -> Bool {
         switch word {
         case "not": rule.isInverted = true
-        case "from": rule.source = try takeSelectedPrefix(word)
-        case "to": rule.destination = try takeSelectedPrefix(word)
+        case "from": rule.source = try readSelectedPrefix(word)
+        case "to": rule.destination = try readSelectedPrefix(word)
         case "fwmark":
-            let text = try take("the mark")
+            let text = try read("the mark")
             let parts = text.split(separator: "/", omittingEmptySubsequences: false).map {
                 UInt32(changeText: $0)
             }
@@ -42,28 +42,28 @@ extension ChangeWords {
                 throw .unknown("\"\(text)\" is not a mark such as 7 or 0x7/0xff")
             }
             rule.mark = Masked(value, mask: parts.count == 1 ? .max : mask)
-        case "iif", "dev": rule.inputInterface = try take("an interface")
-        case "oif": rule.outputInterface = try take("an interface")
+        case "iif", "dev": rule.inputInterface = try read("an interface")
+        case "oif": rule.outputInterface = try read("an interface")
         case "l3mdev": rule.isL3MDev = true
         case _ where word == "sup_pl" || word.count > 8 && "suppress_prefixlength".hasPrefix(word):
-            rule.suppressedPrefixLength = try takeNumber(word)
+            rule.suppressedPrefixLength = try readNumber(word)
         case _ where word == "sup_group" || word.count > 9 && "suppress_ifgroup".hasPrefix(word):
-            rule.suppressedGroup = try takeNumber(word, names: ["default": 0])
-        case "uidrange": rule.users = try takeRange(word, isPair: true)
-        case "sport": rule.sourcePorts = try takeRange(word)
-        case "dport": rule.destinationPorts = try takeRange(word)
-        case _ where word == "tos" || "dsfield".hasPrefix(word): rule.tos = try takeTypeOfService(word)
+            rule.suppressedGroup = try readNumber(word, names: ["default": 0])
+        case "uidrange": rule.users = try readRange(word, isPair: true)
+        case "sport": rule.sourcePorts = try readRange(word)
+        case "dport": rule.destinationPorts = try readRange(word)
+        case _ where word == "tos" || "dsfield".hasPrefix(word): rule.tos = try readTypeOfService(word)
         case "ipproto":
             let names: [String: UInt8] = ["tcp": 6, "udp": 17, "icmp": 1, "ipv6-icmp": 58]
-            rule.ipProtocol = try takeNumber(word, names: names)
+            rule.ipProtocol = try readNumber(word, names: names)
         default: return false
         }
         return true
     }
 
     /// Reads a prefix that a rule matches; `nil` if it matches all addresses.
-    private mutating func takeSelectedPrefix(_ what: String) throws(KernelRefusal) -> IPPrefix? {
-        let text = try take("the prefix after \(what)")
+    private mutating func readSelectedPrefix(_ what: String) throws(KernelRefusal) -> IPPrefix? {
+        let text = try read("the prefix after \(what)")
         guard let (address, length) = try prefix(text, family), length != 0 else { return nil }
         guard family != nil || address.family == .v4 else {
             throw .unknown("the kernel refuses \"\(text)\" in an IPv4 rule: begin the change with -6")
@@ -71,33 +71,33 @@ extension ChangeWords {
         return IPPrefix(address, length: length ?? address.family.bitWidth)
     }
 
-    private mutating func takeAction(
+    private mutating func readAction(
         _ word: String,
         _ request: inout HostChange.RuleRequest,
         _ isAdded: Bool
     ) throws(KernelRefusal) {
         switch word {
         case _ where ["preference", "order", "priority"].contains(where: { $0.hasPrefix(word) }):
-            request.rule.priority = try takeNumber(word)
+            request.rule.priority = try readNumber(word)
             request.hasPriority = true
             return
         case _ where "protocol".hasPrefix(word):
-            _ = try takeOrigin(word)
+            _ = try readOrigin(word)
             request.hasOrigin = true
             guard isAdded else { throw .unknown("\(word) is unknown in a rule to be removed: give its pref") }
             return
         case _ where word == "lookup" || "table".hasPrefix(word):
-            request.rule.action = .lookup(table: try takeTable())
+            request.rule.action = .lookup(table: try readTable())
         case "type":
             guard let type = next.flatMap(Self.ruleType) else {
                 throw Self.unknown(next ?? "", "unicast, goto, nop, blackhole, unreachable or prohibit")
             }
             words.removeFirst()
-            request.rule.action = try takeAction(ofType: type) ?? request.rule.action
+            request.rule.action = try readAction(ofType: type) ?? request.rule.action
         default:
             guard let type = Self.ruleType(word) else { throw Self.unknown(word, Self.ruleWords) }
             // The type of a rule that looks up a table sets no action: the table is given separately.
-            guard let action = try takeAction(ofType: type) else { return }
+            guard let action = try readAction(ofType: type) else { return }
             request.rule.action = action
         }
         request.hasAction = true
@@ -111,9 +111,9 @@ extension ChangeWords {
     }
 
     /// The action of a rule with a type; `nil` for a rule that looks up a table.
-    private mutating func takeAction(ofType type: String) throws(KernelRefusal) -> Rule.Action? {
+    private mutating func readAction(ofType type: String) throws(KernelRefusal) -> Rule.Action? {
         switch type {
-        case "goto": .goto(priority: try takeNumber(type))
+        case "goto": .goto(priority: try readNumber(type))
         case "nop": .nop
         case "blackhole": .blackhole
         case "unreachable": .unreachable
@@ -124,11 +124,11 @@ extension ChangeWords {
 
     /// Reads a range as sscanf(3) does: a number that is too large keeps its lowest bits, and text after the range is
     /// ignored.
-    private mutating func takeRange<Number: FixedWidthInteger>(
+    private mutating func readRange<Number: FixedWidthInteger>(
         _ word: String,
         isPair: Bool = false
     ) throws(KernelRefusal) -> ClosedRange<Number> {
-        let text = try take("the range after \(word)")
+        let text = try read("the range after \(word)")
         var rest = text.utf8[...]
         let first: Number? = Self.scanNumber(&rest)
         let second: Number? = rest.popFirst() == UInt8(ascii: "-") ? Self.scanNumber(&rest) : nil

@@ -9,7 +9,7 @@ extension ChangeWords {
         while skip("-w") || skip("-q") {}
         var actions: [HostChange.Action] = []
         repeat {
-            actions.append(.setting(try setting(try take("a setting"))))
+            actions.append(.setting(try setting(try read("a setting"))))
         } while next != nil
         return actions
     }

@@ -12,8 +12,8 @@ extension HostChange {
     package init(_ text: String) throws(KernelRefusal) {
         var words = try ChangeWords(text)
         _ = words.skip("ip")
-        try words.takeOptions()
-        let object = try words.take(
+        try words.readOptions()
+        let object = try words.read(
             "a change", among: ["address", "route", "rule", "link", "carrier", "sysctl"], isAbbreviated: true)
         let actions =
             switch object {
@@ -22,7 +22,7 @@ extension HostChange {
             case "rule": [try words.ruleAction()]
             case "link": try words.linkActions()
             case "sysctl": try words.settingActions()
-            default: [try words.carrier(try words.take("an interface"))]
+            default: [try words.carrier(try words.read("an interface"))]
             }
         if let word = words.next { throw ChangeWords.unknown(word, "nothing more") }
         self.init(text: text, actions: actions)
@@ -63,12 +63,12 @@ struct ChangeWords {
     var next: String? { words.first }
 
     /// Reads the next word; `nil` at the end.
-    mutating func take() -> String? { words.popFirst() }
+    mutating func read() -> String? { words.popFirst() }
 
     // MARK: Words
 
     /// Reads the options of ip(8) that select a family, and options that only affect its output.
-    mutating func takeOptions() throws(KernelRefusal) {
+    mutating func readOptions() throws(KernelRefusal) {
         while let word = next, word.hasPrefix("-") {
             words.removeFirst()
             switch word {
@@ -76,7 +76,7 @@ struct ChangeWords {
             case "-6": family = .v6
             case "-f", "-family", "--family":
                 let names: [String: IPAddress.Family] = ["inet": .v4, "inet6": .v6]
-                family = names[try take("the family", among: names.keys.sorted())]
+                family = names[try read("the family", among: names.keys.sorted())]
             case "-d", "-details", "-s", "-stats", "-statistics", "-o", "-oneline", "-force": break
             default: throw Self.unknown(word, "-4, -6 or -family inet6 before the change")
             }
@@ -84,19 +84,19 @@ struct ChangeWords {
     }
 
     /// Reads the next word, which must exist.
-    mutating func take(_ what: String) throws(KernelRefusal) -> String {
-        guard let word = take() else { throw .unknown("\(what) is missing") }
+    mutating func read(_ what: String) throws(KernelRefusal) -> String {
+        guard let word = read() else { throw .unknown("\(what) is missing") }
         return word
     }
 
     /// Reads the next word as one of several words, or as an abbreviation of the first match.
-    mutating func take(
+    mutating func read(
         _ what: String,
         among known: [String],
         isAbbreviated: Bool = false
     ) throws(KernelRefusal) -> String {
         let list = known.joined(separator: ", ")
-        guard let word = take() else {
+        guard let word = read() else {
             throw .unknown("\(what) is missing: give one of \(list)")
         }
         guard let found = known.first(where: { isAbbreviated ? $0.hasPrefix(word) : $0 == word }) else {
@@ -115,7 +115,7 @@ struct ChangeWords {
     }
 
     /// Reads a number, or a name that stands for a number.
-    mutating func takeNumber<Number: FixedWidthInteger>(
+    mutating func readNumber<Number: FixedWidthInteger>(
         _ what: String,
         names: [String: Number] = [:]
     ) throws(KernelRefusal) -> Number {
@@ -123,18 +123,18 @@ struct ChangeWords {
             words.removeFirst()
             return number
         }
-        let text = try take("the number after \(what)")
+        let text = try read("the number after \(what)")
         guard let number = Number(changeText: text[...]) else {
             throw .unknown("\"\(text)\" after \(what) is not a number from \(Number.min) to \(Number.max)")
         }
         return number
     }
 
-    mutating func takeAddress(
+    mutating func readAddress(
         _ what: String,
         _ family: IPAddress.Family? = nil
     ) throws(KernelRefusal) -> IPAddress {
-        let text = try take("the address after \(what)")
+        let text = try read("the address after \(what)")
         guard let address = IPAddress(changeText: text[...], family) else {
             throw .unknown(
                 "\"\(text)\" after \(what) is not an \(family.map { "\($0) " } ?? "")address")
@@ -172,8 +172,8 @@ struct ChangeWords {
     }
 
     /// Reads a type of service, in hexadecimal with or without 0x.
-    mutating func takeTypeOfService(_ what: String) throws(KernelRefusal) -> UInt8 {
-        let text = try take("the number after \(what)")
+    mutating func readTypeOfService(_ what: String) throws(KernelRefusal) -> UInt8 {
+        let text = try read("the number after \(what)")
         let digits = text.hasPrefix("0x") ? text.dropFirst(2) : text[...]
         guard let number = UInt8(digits, radix: 16) else {
             throw .unknown("\"\(text)\" after \(what) is not a number from 0x0 to 0xff")
@@ -182,14 +182,14 @@ struct ChangeWords {
     }
 
     /// Reads a table; 0 for unspec.
-    mutating func takeTable() throws(KernelRefusal) -> UInt32 {
+    mutating func readTable() throws(KernelRefusal) -> UInt32 {
         if skip("unspec") { return 0 }
-        return try takeNumber("table", names: Route.namedTables)
+        return try readNumber("table", names: Route.namedTables)
     }
 
     /// Reads the origin of a route or a rule.
-    mutating func takeOrigin(_ word: String) throws(KernelRefusal) -> UInt8 {
-        try takeNumber(word, names: Route.origins)
+    mutating func readOrigin(_ word: String) throws(KernelRefusal) -> UInt8 {
+        try readNumber(word, names: Route.origins)
     }
 
     /// The refusal of a lifetime: a change is evaluated at one instant, at which no lifetime ends.

@@ -126,7 +126,7 @@ extension RoutingSettings {
     /// Applies the settings of an annotation.
     ///
     /// Settings that this version does not support are skipped.
-    mutating func take(_ settings: [RecordingAnnotation.Setting]) {
+    mutating func apply(_ settings: [RecordingAnnotation.Setting]) {
         for (number, path) in Self.numbered {
             if let setting = settings.last(where: { $0.number == number }) {
                 self[keyPath: path] = setting.value != 0

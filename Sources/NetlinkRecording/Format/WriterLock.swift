@@ -21,7 +21,7 @@ enum WriterLock {
     /// Marks a file as being written, and as not containing everything yet.
     ///
     /// If the file system has no locks, readers treat the file as complete.
-    static func take(_ descriptor: Int32) {
+    static func lock(_ descriptor: Int32) {
         set(F_WRLCK, at: 0, of: descriptor)
     }
 

@@ -10,7 +10,7 @@ extension HostState {
         let all = index.map { index in
             IPAddress.Family.allCases.flatMap { snapshot.addresses(ofInterface: index, family: $0) }
         }
-        let matching = (all ?? snapshot.addresses).filter(flush.takes)
+        let matching = (all ?? snapshot.addresses).filter(flush.matches)
         // Secondary addresses are removed first, so that none is promoted. The addresses that the filter leaves
         // decide about the rest.
         for address in matching.filter({ !$0.isPrimary }) { remove(address) }
@@ -23,7 +23,7 @@ extension HostState {
         guard snapshot.routeTables.index(ofTable: table, flush.family) != nil else {
             throw .unknown("the table \(table) holds no route, and whether the kernel has it is not recorded")
         }
-        let matching = snapshot.routes(ofTable: table, flush.family).filter { flush.takes($0, index) }
+        let matching = snapshot.routes(ofTable: table, flush.family).filter { flush.matches($0, index) }
         // `ip route flush` sends each route back as it was dumped, with both the nexthop and the object:
         // `rtm_to_fib_config`.
         try require(
@@ -42,7 +42,7 @@ extension HostState {
 }
 
 extension HostChange.AddressFlush {
-    fileprivate func takes(_ address: InterfaceAddress) -> Bool {
+    fileprivate func matches(_ address: InterfaceAddress) -> Bool {
         (family == nil || family == address.address.family) && (scope == nil || scope == address.scope)
             && (prefix?.contains(address.address) ?? true)
     }
@@ -52,7 +52,7 @@ extension HostChange.RouteFlush {
     /// Whether a route matches.
     ///
     /// The filter compares the nexthop only of a route with a single one.
-    fileprivate func takes(_ route: Route, _ index: UInt32?) -> Bool {
+    fileprivate func matches(_ route: Route, _ index: UInt32?) -> Bool {
         let only = route.nexthops.count == 1 ? route.nexthops.first : nil
         return (index == nil || only?.interfaceIndex == index)
             && (gateway?.contains(only?.gateway ?? (family == .v4 ? .anyV4 : .anyV6)) ?? true)

@@ -16,10 +16,10 @@ extension HostState {
                 state.interfaces[$0]?.isUp == true && state.follows($0)
             }
         }
-        for index in order { takeDown(index) }
+        for index in order { bringDown(index) }
     }
 
-    private mutating func takeDown(_ index: UInt32) {
+    private mutating func bringDown(_ index: UInt32) {
         interfaces[index]?.isUp = false
         // This removes the routes of both families.
         leaveIPv6(index) { $0.showState(index) }
@@ -73,11 +73,11 @@ extension HostState {
     private mutating func perform(_ first: [Step]) {
         var open = Array(first.reversed())
         var done: Set<UInt32> = []
-        while let step = open.popLast() { open += take(step, &done).reversed() }
+        while let step = open.popLast() { open += perform(step, &done).reversed() }
     }
 
     /// Performs a step, and returns the steps that follow from it.
-    private mutating func take(_ step: Step, _ done: inout Set<UInt32>) -> [Step] {
+    private mutating func perform(_ step: Step, _ done: inout Set<UInt32>) -> [Step] {
         switch step {
         case .setUp(let index):
             guard interfaces[index]?.isUp == false else { return [] }

@@ -59,7 +59,7 @@ extension SnapshotLookup {
         var lookup = SnapshotLookup(snapshot, RouteQuery(destination: source))
         let isShared = snapshot.program.hasPlainIPv4 && assumed == .sharedTree
         let finding = try lookup.findIPv4(in: [Route.localTable] + (isShared ? [Route.mainTable] : []))
-        if snapshot.program.hasPlainIPv4 { lookup.noteSharedTree(finding) }
+        if snapshot.program.hasPlainIPv4 { lookup.consultSharedTree(finding) }
         consulted.formUnion(lookup.consulted)
         guard case .hit(let hit) = finding, hit.route.type == .local else { return nil }
         return hit
@@ -147,14 +147,14 @@ extension SnapshotLookup {
             return try find(inTable: Route.defaultTable)
         }
         if let finding = try find(inTable: Route.localTable) {
-            noteSharedTree(finding)
+            consultSharedTree(finding)
             return finding
         }
         return try find(inTables: [Route.mainTable, Route.defaultTable])
     }
 
     /// If the two tables share a tree, a longer prefix in the main table comes first.
-    private mutating func noteSharedTree(_ finding: Finding?) {
+    private mutating func consultSharedTree(_ finding: Finding?) {
         func longest(_ table: UInt32) -> Int {
             snapshot.routeTables[table, .v4]?.longestMatch(query.destination)?.length ?? -1
         }

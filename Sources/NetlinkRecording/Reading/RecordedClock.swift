@@ -71,7 +71,7 @@ package struct RecordedClock {
     }
 
     /// Sets the time of an entry.
-    mutating func take(_ entry: inout RecordingEntry) {
+    mutating func adjust(_ entry: inout RecordingEntry) {
         if let stamp = entry.time { (entry.time, entry.clockChange) = place(stamp) }
         if case .annotation(.clock(let reading)) = entry.content, let change = state(reading) {
             entry.clockChange = change

@@ -45,7 +45,7 @@ package struct RecordedOrigins: Sendable {
     /// Records the origin of the next entry.
     ///
     /// Called before the replay applies the entry.
-    mutating func take(_ entry: RecordingEntry, before replay: inout RecordingReplay) {
+    mutating func record(_ entry: RecordingEntry, before replay: inout RecordingReplay) {
         guard replay.notification(entry) != nil, case .message(let message) = entry.content,
             let time = entry.time, let subject = message.change.flatMap(Self.subject)
         else { return }

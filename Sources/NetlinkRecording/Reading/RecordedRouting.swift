@@ -125,8 +125,8 @@ extension RecordedRouting {
                     }
                     return true
                 }
-                origins?.take(entry, before: &replay)
-                if case .gap = replay.take(entry) { origins?.forget() }
+                origins?.record(entry, before: &replay)
+                if case .gap = replay.apply(entry) { origins?.forget() }
                 return false
             }
         }

@@ -119,7 +119,7 @@ package struct RecordingReplay: Sendable {
 
     /// Applies the next entry.
     @discardableResult
-    package mutating func take(_ entry: RecordingEntry) -> Effect {
+    package mutating func apply(_ entry: RecordingEntry) -> Effect {
         beginDump()
         let gap = statedGap(entry)
         if let gap { begin(gap) }
@@ -128,12 +128,12 @@ package struct RecordingReplay: Sendable {
             self.time = time
         }
         switch entry.content {
-        case .message(let message): return take(message, of: entry)
+        case .message(let message): return apply(message, of: entry)
         case .fileEnd:
             abandonDump()
             place = .fileEnd
         case .annotation(let annotation):
-            if take(annotation) { return endDump() }
+            if apply(annotation) { return endDump() }
         }
         return gap.map(Effect.gap) ?? .none
     }
@@ -215,7 +215,7 @@ package struct RecordingReplay: Sendable {
 
     // MARK: Messages
 
-    private mutating func take(_ message: NetlinkMessage, of entry: RecordingEntry) -> Effect {
+    private mutating func apply(_ message: NetlinkMessage, of entry: RecordingEntry) -> Effect {
         if isInGap { return .none }
         let isDumped = message.isDumped
         if !isDumped, openParts > 0, openParts >= snapshot.routeCount / 4 {
@@ -252,7 +252,7 @@ package struct RecordingReplay: Sendable {
     /// Applies an annotation.
     ///
     /// Returns whether a dump is complete.
-    private mutating func take(_ annotation: RecordingAnnotation) -> Bool {
+    private mutating func apply(_ annotation: RecordingAnnotation) -> Bool {
         switch annotation {
         case .dumpBegins:
             requesters = [:]
@@ -260,7 +260,7 @@ package struct RecordingReplay: Sendable {
         case .dumpEnds: return isInsideMarkedDump
         case .wirelessInterfaces(let indexes): state.routing.wirelessIndexes.formUnion(indexes)
         case .cellularInterfaces(let indexes): state.routing.cellularIndexes.formUnion(indexes)
-        case .settingsOfAll(let settings): snapshot.settings.take(settings)
+        case .settingsOfAll(let settings): snapshot.settings.apply(settings)
         case .changingTables(let tables):
             state.coverage.changed(tables)
             // Outside of a dump, later changes of these tables are not recorded.

@@ -130,8 +130,8 @@ package struct RecordingStream: ~Copyable {
         guard !isOver else { return nil }
         do {
             let result = try reader.next { entry in
-                files.take(&entry)
-                clock.take(&entry)
+                files.markMissing(&entry)
+                clock.adjust(&entry)
                 return body(entry)
             }
             if let result { return result }
@@ -307,7 +307,7 @@ struct RecordedFiles {
     /// Checks an entry.
     ///
     /// If it shows that a file is missing before the present one, replaces it by the end of that file.
-    mutating func take(_ entry: inout RecordingEntry) {
+    mutating func markMissing(_ entry: inout RecordingEntry) {
         guard case .annotation(let annotation) = entry.content, let missing = missing(annotation) else {
             return
         }

@@ -85,7 +85,7 @@ struct CauseSearch {
     }
 
     /// Records an event before it is applied.
-    mutating func note(_ event: Recording.Event, touching queries: [Int]) {
+    mutating func record(_ event: Recording.Event, touching queries: [Int]) {
         if Self.isRoot(event.change) {
             if roots.count == Self.rootLimit { roots.removeFirst(Self.rootLimit / 2) }
             roots.append(event)

@@ -74,7 +74,7 @@ extension Recording {
         public mutating func next() throws(ReachabilityError) -> Step? {
             do {
                 while monitor.steps.isEmpty || monitor.holdsSteps, !isOver {
-                    if stream.next({ monitor.take($0) }) == nil || monitor.isOver {
+                    if stream.next({ monitor.read($0) }) == nil || monitor.isOver {
                         isOver = true
                         try monitor.finish(writtenUntil: stream.writtenUntil)
                     }

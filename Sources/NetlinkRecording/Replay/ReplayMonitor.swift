@@ -69,7 +69,7 @@ struct ReplayMonitor<Value: Sendable> {
     // MARK: Entries
 
     /// Performs the evaluations that are due before the next entry, then applies the entry.
-    mutating func take(_ entry: RecordingEntry) {
+    mutating func read(_ entry: RecordingEntry) {
         // A gap begins before the entry that states it.
         let gap = replay.gap(before: entry)
         if let gap { begin(gap.gap, at: gap.start) }
@@ -82,7 +82,7 @@ struct ReplayMonitor<Value: Sendable> {
         if let change = entry.clockChange { mark(change) }
         if case .message = entry.content { prepare(for: entry) }
         let wasKnown = replay.isKnown
-        let effect = replay.take(entry)
+        let effect = replay.apply(entry)
         if case .annotation(.evidence(let evidence)) = entry.content {
             isDirty = true
             steps.append(.evidence(evidence, time))
@@ -166,7 +166,7 @@ struct ReplayMonitor<Value: Sendable> {
         guard yieldsEvents || !queries.isEmpty || isCause && CauseSearch.isRoot(change),
             let event = replay.event(message, at: time)
         else { return }
-        if isCause { search.note(event, touching: queries) }
+        if isCause { search.record(event, touching: queries) }
         for other in rootless where other.belongs(to: event) {
             steps = ArraySlice(steps.map { $0.caused(by: event, insteadOf: other) })
         }

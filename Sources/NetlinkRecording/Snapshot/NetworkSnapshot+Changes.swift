@@ -127,14 +127,14 @@ extension NetworkSnapshot {
 
     /// Adds an address to an interface.
     package mutating func insertAddress(_ address: InterfaceAddress) {
-        if !isOwned(address) { noteScope(.link, ofGateway: address) }
+        if !isOwned(address) { setScope(.link, ofGateway: address) }
         addressBook.insert(address)
     }
 
     /// Removes an address from an interface.
     package mutating func removeAddress(_ address: InterfaceAddress) {
         addressBook.remove(address)
-        if !isOwned(address) { noteScope(.host, ofGateway: address) }
+        if !isOwned(address) { setScope(.host, ofGateway: address) }
     }
 
     private func isOwned(_ address: InterfaceAddress) -> Bool {
@@ -142,9 +142,9 @@ extension NetworkSnapshot {
     }
 
     /// Before an address changes, records whether it was local for the nexthops that have it as their gateway.
-    private mutating func noteScope(_ scope: GatewayScope, ofGateway address: InterfaceAddress) {
+    private mutating func setScope(_ scope: GatewayScope, ofGateway address: InterfaceAddress) {
         guard address.address.family == .v4 else { return }
-        func note(_ nexthop: inout Nexthop) {
+        func set(_ nexthop: inout Nexthop) {
             guard nexthop.gateway == address.address, nexthop.interfaceIndex == address.interfaceIndex else {
                 return
             }
@@ -152,11 +152,11 @@ extension NetworkSnapshot {
         }
         for id in nexthopsVia[address.address] ?? [] {
             guard case .single(var nexthop)? = nexthopObjects[id]?.kind else { continue }
-            note(&nexthop)
+            set(&nexthop)
             nexthopObjects[id] = NexthopObject(id: id, kind: .single(nexthop))
         }
         pool.update(pool.index[.via(address.address)]) { route in
-            for index in route.nexthops.indices { note(&route.nexthops[index]) }
+            for index in route.nexthops.indices { set(&route.nexthops[index]) }
         }
     }
 

@@ -172,17 +172,17 @@ extension Route {
         for place in nexthops.indices where nexthops[place].interfaceIndex == index {
             change(&nexthops[place].flags)
         }
-        takeFlagsOfOnlyNexthop()
+        copyFlagsOfOnlyNexthop()
     }
 
     /// Removes the nexthops through a removed interface, unless they belong to a nexthop object.
     fileprivate mutating func removeNexthops(through index: UInt32) {
         guard nexthopID == 0 else { return }
         nexthops.removeAll { $0.interfaceIndex == index }
-        takeFlagsOfOnlyNexthop()
+        copyFlagsOfOnlyNexthop()
     }
 
-    private mutating func takeFlagsOfOnlyNexthop() {
+    private mutating func copyFlagsOfOnlyNexthop() {
         if nexthops.count == 1 { flags = flags & ~0xff | UInt32(nexthops[0].flags.rawValue) }
     }
 }

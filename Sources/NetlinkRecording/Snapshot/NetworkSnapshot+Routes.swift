@@ -22,7 +22,7 @@ extension NetworkSnapshot {
         guard !route.isCloned, !insertFirst(route) else { return }
         let attributes = pool.retain(route)
         let entry = RouteEntry(attributes: attributes, expiry: RouteEntry.expiry(route.expires, clock))
-        var chain = routeTables.take(route.destination, table: route.table)
+        var chain = routeTables.removeChain(route.destination, table: route.table)
         switch place(of: route, attributes, placement, in: chain) {
         case .instead(let index):
             pool.release(chain[index].attributes)
@@ -49,7 +49,7 @@ extension NetworkSnapshot {
         guard !entries.isEmpty else { return }
         let loss = route.destination.family == .v4 ? lossOfIPv4(route, entries) : lossOfIPv6(route, entries)
         guard let loss else { return }
-        var chain = routeTables.take(route.destination, table: route.table)
+        var chain = routeTables.removeChain(route.destination, table: route.table)
         let old = chain[loss.index]
         if let rest = loss.rest {
             chain[loss.index].attributes = pool.retain(rest)

@@ -92,7 +92,7 @@ struct RouteTables: Sendable {
     }
 
     /// Removes and returns the routes of a prefix, so that they can be changed and set again.
-    mutating func take(_ prefix: IPPrefix, table: UInt32) -> [RouteEntry] {
+    mutating func removeChain(_ prefix: IPPrefix, table: UInt32) -> [RouteEntry] {
         guard let index = index(ofTable: table, prefix.family) else { return [] }
         let entries = tables[index].remove(prefix)?.entries ?? []
         count -= entries.count

@@ -32,7 +32,7 @@ struct LifetimeSchedule {
     }
 
     /// Records the lifetime in a message of a dump or in a notification.
-    mutating func note(_ message: NetlinkMessage, at now: @autoclosure () -> ContinuousClock.Instant) {
+    mutating func record(_ message: NetlinkMessage, at now: @autoclosure () -> ContinuousClock.Instant) {
         guard message.mayHaveLifetime, case .route(let route, _)? = message.change, route.mayBeProlonged,
             let rest = route.expires, rest > 0
         else { return }

@@ -44,7 +44,7 @@ package struct LiveEvents: ~Copyable {
     package init() throws(ReachabilityError) {
         var recorder = try Recorder(neighbours: false)
         if let error = recorder.watchError { throw error }
-        replay.take(try recorder.takeSnapshot())
+        replay.apply(try recorder.takeSnapshot())
         descriptor = recorder.events?.descriptor ?? -1
         self.recorder = recorder
     }
@@ -61,18 +61,18 @@ package struct LiveEvents: ~Copyable {
             recorder.dropPending()
             guard due <= .now else { return }
             dumpDue = nil
-            replay.take(try recorder.takeSnapshot())
+            replay.apply(try recorder.takeSnapshot())
             lastDump = .now
             settle()
             evaluate(trace.evaluated)
         }
-        let bytes = recorder.takePending()
+        let bytes = recorder.drainPending()
         guard !bytes.isEmpty else { return }
         var stream = RecordingStream(bytes: bytes)
-        while stream.next({ take($0) }) != nil {}
+        while stream.next({ read($0) }) != nil {}
     }
 
-    private mutating func take(_ entry: RecordingEntry) {
+    private mutating func read(_ entry: RecordingEntry) {
         if replay.notification(entry) != nil, case .message(let message) = entry.content,
             let time = entry.time, let change = message.change
         {
@@ -80,10 +80,10 @@ package struct LiveEvents: ~Copyable {
             lastEvent = time
             let queries = search.touched(by: change, &trace, in: replay.snapshot)
             if !queries.isEmpty || CauseSearch.isRoot(change), let event = replay.event(message, at: time) {
-                search.note(event, touching: queries)
+                search.record(event, touching: queries)
             }
         }
-        replay.take(entry)
+        replay.apply(entry)
         guard search.isPending else { return }
         // The copy of the network is released before the next entry changes the network.
         let replay = replay
@@ -150,7 +150,7 @@ extension RecordedRouting {
     package static func live() throws(ReachabilityError) -> RecordedRouting {
         var recorder = try Recorder()
         var replay = RecordingReplay()
-        replay.take(try recorder.takeSnapshot())
+        replay.apply(try recorder.takeSnapshot())
         if !UserNamespace.hasMachineRoot { replay.snapshot.inputUser = .max }
         return RecordedRouting(replay)
     }
@@ -158,17 +158,17 @@ extension RecordedRouting {
 
 extension RecordingReplay {
     /// Applies a dump of this machine, as for a recording.
-    mutating func take(_ dump: RecordedSnapshot) {
-        func take(_ content: RecordingEntry.Content) {
-            self.take(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))
+    mutating func apply(_ dump: RecordedSnapshot) {
+        func add(_ content: RecordingEntry.Content) {
+            apply(RecordingEntry(path: "live", offset: 0, time: dump.time, content: content))
         }
-        take(.annotation(.currentOrigin))
-        take(.annotation(.dumpBegins))
-        for table in dump.tables { table.forEachMessage { take(.message($0)) } }
-        take(.annotation(.wirelessInterfaces(dump.wirelessInterfaces)))
-        take(.annotation(.cellularInterfaces(dump.cellularInterfaces)))
-        take(.annotation(.settingsOfAll(dump.settingsOfAll.annotated)))
-        take(.annotation(.changingTables(dump.changingTables)))
-        take(.annotation(.dumpEnds))
+        add(.annotation(.currentOrigin))
+        add(.annotation(.dumpBegins))
+        for table in dump.tables { table.forEachMessage { add(.message($0)) } }
+        add(.annotation(.wirelessInterfaces(dump.wirelessInterfaces)))
+        add(.annotation(.cellularInterfaces(dump.cellularInterfaces)))
+        add(.annotation(.settingsOfAll(dump.settingsOfAll.annotated)))
+        add(.annotation(.changingTables(dump.changingTables)))
+        add(.annotation(.dumpEnds))
     }
 }

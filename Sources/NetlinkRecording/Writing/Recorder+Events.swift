@@ -38,7 +38,7 @@ package struct RecordingSummary: Hashable, Sendable {
     package var missingTables: [RecordingAnnotation.Table] = []
 
     /// Updates the summary after a dump was written.
-    fileprivate mutating func take(_ snapshot: RecordedSnapshot) {
+    fileprivate mutating func update(with snapshot: RecordedSnapshot) {
         messages = snapshot.tables.reduce(0) { $0 + $1.count }
         changingTables = snapshot.changingTables
         missingTables = snapshot.missingTables
@@ -68,7 +68,7 @@ extension Recorder {
             try writer.append(snapshot)
         }
         writer.setCurrent(true)
-        summary.take(snapshot)
+        summary.update(with: snapshot)
         if let stop {
             var wait = RecordingWait(stop, output: writer.descriptor, sleep)
             var wake: RecordingWait.Wake
@@ -109,8 +109,8 @@ extension Recorder {
             try recordDump(into: &output)
             return false
         }
-        noteEvidence()
-        let events = takePending()
+        recordEvidence()
+        let events = drainPending()
         try attempt { () throws(RecordingError) in try output.append(events) }
         try stateClock(into: &output)
         return true
@@ -159,10 +159,10 @@ extension Recorder {
         }
     ) throws(ReachabilityError) {
         output.setCurrent(false)
-        var before = takePending()
+        var before = drainPending()
         hasLost = false
         let snapshot = try takeSnapshot { before += $0 }
-        let after = takePending()
+        let after = drainPending()
         if hasLost {
             before.append(.overrun)
             summary.overruns += 1
@@ -173,7 +173,7 @@ extension Recorder {
             try output.append(after)
         }
         output.setCurrent(true)
-        summary.take(snapshot)
+        summary.update(with: snapshot)
     }
 
     /// Reads the queued notifications.

@@ -47,7 +47,7 @@ extension Recorder {
                     (firstError, pause) = (nil, Self.retryPauses.first)
                     notice(nil)
                 } else {
-                    try take(wake, &rotation, &wait)
+                    try handle(wake, &rotation, &wait)
                 }
             } catch {
                 // The kernel does not know about the error: notifications are queued or lost.
@@ -70,7 +70,7 @@ extension Recorder {
         return summary
     }
 
-    private mutating func take(
+    private mutating func handle(
         _ wake: RecordingWait.Wake,
         _ rotation: inout RecordingRotation,
         _ wait: inout RecordingWait

@@ -103,7 +103,7 @@ package struct Recorder: ~Copyable {
     }
 
     /// Adds the evidence to the notifications that are not written yet, if its verdict has changed.
-    mutating func noteEvidence() {
+    mutating func recordEvidence() {
         let now = clock.now
         guard let change = evidence?.takeChange(at: now) else { return }
         pending.appendStamped(now) { unprivileged.append(change, to: &$0) }
@@ -124,7 +124,7 @@ package struct Recorder: ~Copyable {
             // Changes during this pause need no further dump.
             if attempt > 0 { usleep(5_000 << UInt32(attempt)) }
             stale.formUnion(try collectEvents(tables))
-            drop(takePending())
+            drop(drainPending())
             unprivileged.dumpBegins()
             // The dump can begin a new file, which is read without earlier statements.
             ports.stateAgain()
@@ -139,7 +139,7 @@ package struct Recorder: ~Copyable {
             tables[index].state = .changing
         }
         for table in tables where table.table == .routes && table.family == .v6 {
-            table.forEachMessage { lifetimes.note($0, at: .now) }
+            table.forEachMessage { lifetimes.record($0, at: .now) }
         }
         pending.appendStamped(clock.now) { unprivileged.dumpEnded(tables, to: &$0) }
         lifetimes.dumpEnded(bytes: tables.reduce(0) { $0 + $1.messages.count }, at: .now)
@@ -243,7 +243,7 @@ package struct Recorder: ~Copyable {
             let reading = try events?.receive { message in
                 batch.appendStamped(now) { changes.append(message, to: &$0) }
                 if message.port != 0 { ports.insert(message.port) }
-                lifetimes.note(message, at: .now)
+                lifetimes.record(message, at: .now)
                 look(message)
             }
             switch reading {
@@ -286,14 +286,14 @@ package struct Recorder: ~Copyable {
     }
 
     /// Removes and returns the notifications that are not written yet.
-    mutating func takePending() -> [UInt8] {
+    mutating func drainPending() -> [UInt8] {
         defer { pending.removeAll(keepingCapacity: true) }
         return pending
     }
 
     /// Forgets the notifications that are not written yet, and the statements about their ports.
     mutating func dropPending() {
-        _ = takePending()
+        _ = drainPending()
         ports.stateAgain()
     }
 }

@@ -238,7 +238,7 @@ package struct RecordingRotation: ~Copyable {
         }
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw error(.uncreatable(errno)) }
-        WriterLock.take(descriptor)
+        WriterLock.lock(descriptor)
         files.append(File(number: number, device: status.st_dev, inode: status.st_ino, length: 0))
     }
 

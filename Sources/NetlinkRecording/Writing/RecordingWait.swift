@@ -71,7 +71,7 @@ struct RecordingWait {
             if !ready.hasEvents, !events.isEmpty { lastLook = .now }
             if ready.isStopped || rest == 0 { return .stop }
             if ready.isHungUp { return .hangUp }
-            if ready.isAwake { return takeSleep().map(Wake.resumed) ?? .clockSet }
+            if ready.isAwake { return timeSlept().map(Wake.resumed) ?? .clockSet }
             if ready.hasEvents { return .events }
             if pause == 0 { return .timeout }
         }
@@ -91,7 +91,7 @@ struct RecordingWait {
     }
 
     /// How long the machine has slept since the last call; `nil` if only its clock was set.
-    private mutating func takeSleep() -> Duration? {
+    private mutating func timeSlept() -> Duration? {
         guard let sleep else { return nil }
         sleep.reset()
         let total = sleep.timeAsleep()

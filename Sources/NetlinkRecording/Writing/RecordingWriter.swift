@@ -27,7 +27,7 @@ package struct RecordingWriter: ~Copyable {
         } catch {
             throw RecordingError(path: path, offset: 0, reason: .uncreatable(error.number))
         }
-        WriterLock.take(descriptor)
+        WriterLock.lock(descriptor)
         self.path = path
         isOwned = true
     }

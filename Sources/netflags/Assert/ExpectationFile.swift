@@ -55,7 +55,7 @@ extension ExpectationFile {
         }
         var status = ExitStatus.success
         for (line, var pending) in zip(lines, pending) {
-            for answer in pending.takeAll().compactMap(\.outcome) {
+            for answer in pending.evaluateAll().compactMap(\.outcome) {
                 // The name of the interface can be mistyped.
                 let outcome =
                     (try? answer.get())?.reason.mistake.map { .undetermined($0) }

@@ -63,25 +63,25 @@ struct Check: TargetListCommand {
             format?.write(line, to: &buffer)
         }
         /// Waits for all pending results and formats them. Writes the lines so far before it waits for a name.
-        func takePending() throws {
-            try pending.takeAll(beforeWaiting: { try output.deliver(&buffer) }, write)
+        func evaluatePending() throws {
+            try pending.evaluateAll(beforeWaiting: { try output.deliver(&buffer) }, write)
             try output.deliver(&buffer)
         }
         /// Writes the results so far, before a read that can block and at the end.
         func writePending() throws {
-            try takePending()
+            try evaluatePending()
             format?.flush(to: &buffer)
             try output.deliver(&buffer)
         }
-        func noteFailure(_ failure: FileFailure) {
+        func report(_ failure: FileFailure) {
             printError("\(failure)")
             status = .undetermined
         }
-        try query.forEachTarget(of: operands, beforeReading: writePending, onFailure: noteFailure) {
+        try query.forEachTarget(of: operands, beforeReading: writePending, onFailure: report) {
             text, target in
             hasTargets = true
             pending.add(text, target)
-            if pending.isFull { try takePending() }
+            if pending.isFull { try evaluatePending() }
         }
         guard hasTargets || status != .success else { throw UsageError.noTargets }
         try writePending()

@@ -73,7 +73,7 @@ struct PendingReports {
     /// - Parameters:
     ///   - beforeWaiting: Called before a wait for a name, which can be long.
     ///   - body: Receives the results.
-    mutating func takeAll(beforeWaiting: () throws -> Void, _ body: (TargetLine) -> Void) rethrows {
+    mutating func evaluateAll(beforeWaiting: () throws -> Void, _ body: (TargetLine) -> Void) rethrows {
         var index = 0
         while index < entries.count {
             let text = entries[index].text
@@ -116,9 +116,9 @@ struct PendingReports {
     }
 
     /// Removes all targets, and returns their results, oldest first.
-    mutating func takeAll() -> [TargetLine] {
+    mutating func evaluateAll() -> [TargetLine] {
         var lines: [TargetLine] = []
-        takeAll(beforeWaiting: {}, { lines.append($0) })
+        evaluateAll(beforeWaiting: {}, { lines.append($0) })
         return lines
     }
 

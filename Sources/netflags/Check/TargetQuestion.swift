@@ -18,12 +18,12 @@ struct TargetQuestion<Value: CustomStringConvertible & Sendable> {
         let source = try targets.recording?.source() ?? .kernel
         let output = Output.standard
         var (buffer, status) = (ByteBuffer(), ExitStatus.success)
-        func noteFailure(_ failure: FileFailure) {
+        func report(_ failure: FileFailure) {
             printError("\(failure)")
             status = .undetermined
         }
         func writePending() throws { try output.deliver(&buffer) }
-        try targets.forEachTarget(of: operands, beforeReading: writePending, onFailure: noteFailure) {
+        try targets.forEachTarget(of: operands, beforeReading: writePending, onFailure: report) {
             text, target in
             let answer: Answer = Result { () throws(ReachabilityError) in
                 try source.blockingValue(of: query(target.get(), targets.options))

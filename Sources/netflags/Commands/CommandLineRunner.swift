@@ -42,7 +42,7 @@ enum CommandLineRunner {
         } catch {
             return try report(error, arguments)
         }
-        note(on: arguments).map(printError)
+        hint(on: arguments).map(printError)
         do {
             return try command.perform()
         } catch let error as UsageError {
@@ -72,7 +72,7 @@ enum CommandLineRunner {
     ///
     /// A command comes first. `netflags --json watch` and `netflags wacht example.com` query hosts named "watch" and
     /// "wacht", which the user rarely intends.
-    static func note(on arguments: [String]) -> String? {
+    static func hint(on arguments: [String]) -> String? {
         guard let first = arguments.first, !CommandName.all.contains(first) else { return nil }
         if let name = arguments.first(where: { !$0.hasPrefix("-") && CommandName.all.contains($0) }) {
             return "asking about a host named \"\(name)\": to run the command, put it first"
@@ -95,7 +95,7 @@ enum CommandLineRunner {
     /// error.
     private static func report(_ error: any Error, _ arguments: [String]) throws -> ExitStatus {
         guard Netflags.exitCode(for: error).isSuccess else {
-            note(on: arguments).map(printError)
+            hint(on: arguments).map(printError)
             return reportUsage(Netflags.message(for: error), arguments)
         }
         var message = Netflags.fullMessage(for: error)

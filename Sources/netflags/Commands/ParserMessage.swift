@@ -26,7 +26,7 @@ struct ParserMessage {
             text = "\(match.2): \"\(match.1)\" is not known: give one of \(match.3.replacing("'", with: ""))"
         }
         if let (_, option, name) = text.prefixMatch(of: /Unknown option '(--?([^']+))'/)?.output {
-            notes = Self.notes(on: String(option), named: String(name), of: command)
+            notes = Self.advice(on: String(option), named: String(name), of: command)
             let meant = notes.isEmpty ? Self.option(meantBy: String(name), of: command) : nil
             text = "Unknown option '\(option)'" + (meant.map { ". Did you mean '--\($0)'?" } ?? "")
         } else {
@@ -50,7 +50,7 @@ struct ParserMessage {
     ]
 
     /// A hint about an option that is the name of a command, or that belongs to other commands.
-    private static func notes(on option: String, named name: String, of command: String?) -> [String] {
+    private static func advice(on option: String, named name: String, of command: String?) -> [String] {
         if command == nil, CommandName.all.contains(name) {
             return ["\(name) is a command, and comes first: netflags \(name)"]
         }

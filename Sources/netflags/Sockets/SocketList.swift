@@ -78,7 +78,7 @@ struct SocketList {
         var batch: [ListedSocket] = []
         var isAnyListed = false
         var failure: (any Error)?
-        func takeBatch() {
+        func deliverBatch() {
             isAnyListed = isAnyListed || !batch.isEmpty
             do { try body(batch) } catch { failure = error }
             batch.removeAll(keepingCapacity: true)
@@ -86,7 +86,7 @@ struct SocketList {
         func add(_ listed: ListedSocket) {
             guard failure == nil else { return }
             batch.append(listed)
-            if batch.count == 256 { takeBatch() }
+            if batch.count == 256 { deliverBatch() }
         }
         var multipath = MultipathSockets()
         for ipProtocol in [ConnectedSocket.mptcp, UInt16(IPPROTO_TCP), UInt16(IPPROTO_UDP)] {
@@ -101,13 +101,13 @@ struct SocketList {
                     else { return }
                     let interface = names[socket.flow.boundInterface]
                     let listed = ListedSocket(socket: socket, interface: interface, process: process)
-                    if !multipath.take(listed) { add(listed) }
+                    if !multipath.absorb(listed) { add(listed) }
                 }
             }
         }
         // The subflows of a connection can be of both families.
         multipath.connections.forEach(add)
-        if failure == nil { takeBatch() }
+        if failure == nil { deliverBatch() }
         if let failure { throw failure }
         // A process can have sockets of another network namespace.
         if let pid, !isAnyListed { try RunningProcess.checkNamespace(of: pid) }
@@ -150,7 +150,7 @@ private struct MultipathSockets {
     /// Keeps an MPTCP socket, or a subflow of a known MPTCP socket.
     ///
     /// - Returns: Whether the socket is an MPTCP socket or a subflow, including a subflow of a closed connection.
-    mutating func take(_ listed: ListedSocket) -> Bool {
+    mutating func absorb(_ listed: ListedSocket) -> Bool {
         if closed.contains(listed.socket.token) { return true }
         if listed.flow.ipProtocol == ConnectedSocket.mptcp {
             indices[listed.socket.inode] = sockets.count

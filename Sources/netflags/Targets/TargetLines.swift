@@ -48,7 +48,7 @@ struct TargetLines {
     /// - Throws: Errors of `beforeReading`, and a ``FileFailure`` if the descriptor cannot be read.
     mutating func next(beforeReading: () throws -> Void) throws -> Line? {
         while true {
-            if let line = takeLine() {
+            if let line = nextLine() {
                 number += 1
                 let isMarked = number == 1 && line.starts(with: Self.mark)
                 if let found = parse(isMarked ? line.dropFirst(Self.mark.count) : line) { return found }
@@ -63,7 +63,7 @@ struct TargetLines {
 
     /// Removes a line, a part of a line that is too long, or the last line from the pending bytes; `nil` if there is
     /// none.
-    private mutating func takeLine() -> ArraySlice<UInt8>? {
+    private mutating func nextLine() -> ArraySlice<UInt8>? {
         let newline = pending.firstIndex(of: UInt8(ascii: "\n"))
         if newline == nil {
             // The mark does not count towards the length.
@@ -88,7 +88,7 @@ struct TargetLines {
             throw FileFailure("read \(name)", errno, advice: [EBADF: "open it, for example with </dev/null"])
         }
         isAtEnd = count == 0
-        // takeLine() limits the number of bytes that were pending before.
+        // nextLine() limits the number of bytes that were pending before.
         pending += bytes[..<count]
     }
 

@@ -38,7 +38,7 @@ struct TargetQuery: Hashable {
         return try targets.map { (text) throws(UsageError) in
             if text == "-" { return .standardInput }
             let target = Result { () throws(ReachabilityError) in try self.target(text) }
-            if !isQuiet, (try? target.get())?.isName ?? true, let note = Self.note(on: text) {
+            if !isQuiet, (try? target.get())?.isName ?? true, let note = Self.hint(on: text) {
                 printError(note)
             }
             return try UsageError.wrapping { .target(text, try target.get()) }
@@ -51,7 +51,7 @@ struct TargetQuery: Hashable {
     /// `nil` for other names.
     ///
     /// The resolver can need seconds for such a name.
-    static func note(on name: String) -> String? {
+    static func hint(on name: String) -> String? {
         let advice: String? =
             if name.hasSuffix(".rtnl"), access(name.fileName, F_OK) == 0 {
                 "for the recording, write netflags --replay \(name) default"

@@ -161,7 +161,7 @@ struct Timeline: Hashable {
 extension Timeline {
     /// Replays a recording; prints the damage of the recording.
     ///
-    /// After each step, `onStep` can remove intervals with ``takeEnded(_:)``.
+    /// After each step, `onStep` can remove intervals with ``removeEnded(_:)``.
     init(
         of recording: Recording,
         _ named: [NamedTarget],
@@ -177,7 +177,7 @@ extension Timeline {
         self.init(targets: named.map(\.text))
         while let step = try replay.next() {
             if case .mark(let mark) = step, let damage = mark.kind.damage { printDamage(damage) }
-            take(step, of: replay.boot)
+            apply(step, of: replay.boot)
             try onStep(&self)
         }
         (lastEntry, isBeingWritten) = (replay.lastEntry, replay.isBeingWritten)
@@ -191,11 +191,11 @@ extension Timeline {
     ///   - step: The step.
     ///   - boot: The boot of the host that the recording states at the step. It is used from the first dump after
     ///     it.
-    mutating func take(_ step: Recording.Replay<ReachabilityReport>.Step, of boot: Recording.Boot? = nil) {
+    mutating func apply(_ step: Recording.Replay<ReachabilityReport>.Step, of boot: Recording.Boot? = nil) {
         switch step {
         case .change(let change):
             if change.isFirst { self.boot = boot }
-            take(change)
+            apply(change)
         case .mark(let mark):
             endMark = mark.kind == .ended ? mark.time : nil
             let cause = ChangeCause(
@@ -225,7 +225,7 @@ extension Timeline {
         evidence.map { $0.value.aged(by: max($0.time.duration(to: time), .zero)) }
     }
 
-    private mutating func take(_ change: Recording.Change<ReachabilityReport>) {
+    private mutating func apply(_ change: Recording.Change<ReachabilityReport>) {
         var interval = Interval(
             start: change.time, end: change.time, state: Timeline.State(change.result), answer: change.result,
             reason: change.result.reason, boot: boot)
@@ -240,12 +240,12 @@ extension Timeline {
     }
 
     /// Removes the intervals of a lane that can no longer change, and the statements that belong to them.
-    mutating func takeEnded(_ index: Int) -> [Interval] {
+    mutating func removeEnded(_ index: Int) -> [Interval] {
         // An interval without length is removed later, and the interval before it is then the last.
         let count = lanes[index].intervals.count - 2
         guard count > 0 else { return [] }
         marks.removeFirst(max(0, marks.count - 1))
-        return lanes[index].takeFirst(count)
+        return lanes[index].removeFirst(count)
     }
 
     /// Ends the timeline.
@@ -289,7 +289,7 @@ extension Timeline.Lane {
         add(next)
     }
 
-    fileprivate mutating func takeFirst(_ count: Int) -> [Timeline.Interval] {
+    fileprivate mutating func removeFirst(_ count: Int) -> [Timeline.Interval] {
         let first = Array(intervals.prefix(count))
         intervals.removeFirst(count)
         for answer in first.lazy.compactMap(\.answer) {
@@ -324,7 +324,7 @@ extension Timeline.Interval {
     fileprivate mutating func judge(by evidence: NetworkEvidence?) {
         guard let answer, let report, report.isReachable else { return }
         silence = nil
-        if let evidence, evidence.isSilent, report.takes(evidence.interfaceIndex, evidence.gatewayAddress) {
+        if let evidence, evidence.isSilent, report.uses(evidence.interfaceIndex, evidence.gatewayAddress) {
             let interface = report.findings.lazy.compactMap(\.interface).first {
                 $0.index == evidence.interfaceIndex
             }
@@ -337,7 +337,7 @@ extension Timeline.Interval {
 
 extension ReachabilityReport {
     /// Whether a route of the report has a nexthop with this interface and gateway.
-    fileprivate func takes(_ index: UInt32?, _ gateway: IPAddress?) -> Bool {
+    fileprivate func uses(_ index: UInt32?, _ gateway: IPAddress?) -> Bool {
         findings.contains { finding in
             finding.route?.nexthops.contains {
                 $0.interfaceIndex == index && $0.gateway?.withoutZone == gateway

@@ -94,7 +94,7 @@ struct TimelineCommand: TargetListCommand {
         var rows = try format == .json ? self.rows() : nil
         let timeline = try timeline(targets, options) { timeline in
             // A picture needs all intervals. On stdin, the boots in the recording are known only at its end.
-            if svg == nil, cursorFile == nil || Recording.isStored(recording) { try rows?.take(&timeline) }
+            if svg == nil, cursorFile == nil || Recording.isStored(recording) { try rows?.add(&timeline) }
         }
         // A new recording has no row yet.
         let hasNoRowYet = cursorFile != nil && from == nil && to == nil

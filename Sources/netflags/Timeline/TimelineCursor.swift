@@ -124,15 +124,15 @@ struct TimelineNews {
     }
 
     /// Adds the next interval that has ended; returns the intervals that are now known to be new.
-    mutating func take(_ interval: Timeline.Interval) -> [Timeline.Interval] {
+    mutating func read(_ interval: Timeline.Interval) -> [Timeline.Interval] {
         guard let known, !isPast, interval.start.microsecondsSince1970 < known else {
             var new = finish()
-            note(interval)
+            updateBoot(by: interval)
             new.append(interval)
             position = TimelinePosition(interval.end, of: boot)
             return new
         }
-        note(interval)
+        updateBoot(by: interval)
         held.append(interval)
         // Intervals are contiguous: the intervals before these two end before the position, and farther from it.
         if held.count > 2 { held.removeFirst() }
@@ -158,7 +158,7 @@ struct TimelineNews {
     }
 
     /// The end of an unrecorded interval belongs to the boot of the host after it.
-    private mutating func note(_ interval: Timeline.Interval) {
+    private mutating func updateBoot(by interval: Timeline.Interval) {
         boot = interval.boot ?? interval.nextBoot ?? boot
     }
 }
@@ -169,7 +169,7 @@ extension Timeline.Lane {
     /// The last interval is left out if it can continue.
     func ended(since position: inout TimelinePosition?) -> [Timeline.Interval] {
         var news = TimelineNews(since: position, boots: boots)
-        let found = (isOver ? intervals : intervals.dropLast()).flatMap { news.take($0) } + news.finish()
+        let found = (isOver ? intervals : intervals.dropLast()).flatMap { news.read($0) } + news.finish()
         position = news.position ?? position
         return found
     }

@@ -52,9 +52,9 @@ struct TimelineRows {
     }
 
     /// Adds the intervals that have ended.
-    mutating func take(_ timeline: inout Timeline) throws(FileFailure) {
+    mutating func add(_ timeline: inout Timeline) throws(FileFailure) {
         for index in timeline.lanes.indices {
-            let ended = timeline.takeEnded(index)
+            let ended = timeline.removeEnded(index)
             if !ended.isEmpty { try add(ended, index, timeline.lanes) }
         }
     }
@@ -101,7 +101,7 @@ struct TimelineRows {
             lanes[index].news = TimelineNews(since: written.lines[lane.target], boots: boots ?? lane.boots)
         }
         for interval in intervals {
-            try write(lanes[index].news?.take(interval) ?? [], index, of: lane)
+            try write(lanes[index].news?.read(interval) ?? [], index, of: lane)
         }
     }
 

@@ -112,7 +112,7 @@ struct TimelineTotal: CursorLine {
         var news = TimelineNews(since: position, boots: lane.boots)
         let printed = sums.counters
         sums = ended
-        for interval in lane.intervals.flatMap({ news.take($0) }) + news.finish() { sums.add(interval) }
+        for interval in lane.intervals.flatMap({ news.read($0) }) + news.finish() { sums.add(interval) }
         sums.raise(to: printed)
     }
 }

@@ -58,7 +58,7 @@ struct CauseSearchTests {
             let event = Recording.Event(
                 time: Recording.Time(microsecondsSince1970: Int64(place)), subject: .settings,
                 isRemoval: false, origin: .unknown, description: "\(place)", change: change)
-            search.note(event, touching: touched)
+            search.record(event, touching: touched)
             network.apply(change)
             search.evaluate(&trace, on: RecordedRouting(SnapshotRouting(network)))
         }

@@ -24,7 +24,7 @@ struct LifetimeScheduleTests {
         var schedule = LifetimeSchedule()
         for route in routes {
             try route.withUnsafeBytes { bytes in
-                schedule.note(try #require(NetlinkMessage(bytes)), at: start)
+                schedule.record(try #require(NetlinkMessage(bytes)), at: start)
             }
         }
         return schedule

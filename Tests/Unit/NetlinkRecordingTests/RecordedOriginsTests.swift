@@ -40,7 +40,7 @@ struct RecordedOriginsTests {
             let (status, output) = ShellCommand.run("echo $$; exec ip \(command)")
             try #require(status == 0, "\(command): \(output)")
             while try recorder.readEvents() != .empty {}
-            bytes += recorder.takePending()
+            bytes += recorder.drainPending()
             return try #require(output.split(separator: "\n").first.flatMap { UInt32($0) })
         }
 

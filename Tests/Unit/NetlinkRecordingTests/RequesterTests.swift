@@ -375,7 +375,7 @@ struct RequesterTests {
             }
             _ = try Self.ports(&recorder) { try first.addRule(100) }
             let end = try #require(ended.withLock { $0 })
-            var stream = RecordingStream(bytes: recorder.takePending())
+            var stream = RecordingStream(bytes: recorder.drainPending())
             var (stated, stamps) = (Set<UInt32>(), 0)
             while stream.next({ (entry: RecordingEntry) -> Bool in
                 switch entry.content {
@@ -548,7 +548,7 @@ struct RequesterTests {
             var recorder = try Recorder()
             let author = try Self.batch(inNamespace: false)
             _ = try Self.ports(&recorder) { try author.addRule(100) }
-            let bytes = recorder.takePending()
+            let bytes = recorder.drainPending()
             var stream = RecordingStream(bytes: bytes)
             var (names, changes) = ([String](), 0)
             while stream.next({ (entry: RecordingEntry) -> Bool in

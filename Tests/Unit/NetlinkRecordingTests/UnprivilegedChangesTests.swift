@@ -212,7 +212,7 @@ struct UnprivilegedChangesTests {
         let lost = RecordingAnnotation.Table(.routes, family: .v6)
         var replay = RecordingReplay()
         func take(_ annotation: RecordingAnnotation) {
-            replay.take(RecordingEntry(path: "", offset: 0, time: nil, content: .annotation(annotation)))
+            replay.apply(RecordingEntry(path: "", offset: 0, time: nil, content: .annotation(annotation)))
         }
         func blocker(_ family: IPAddress.Family) -> String? { replay.state.coverage.blocker(for: family) }
         for annotation in [RecordingAnnotation.dumpBegins, .dumpEnds] { take(annotation) }

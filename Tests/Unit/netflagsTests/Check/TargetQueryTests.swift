@@ -112,14 +112,14 @@ struct TargetQueryTests {
 
     @Test(arguments: ["lo", "dafault", "defualt", "default1"])
     func `the name of an interface and a misspelt default have a note`(name: String) {
-        let note = TargetQuery.note(on: name)
+        let note = TargetQuery.hint(on: name)
         #expect(note?.contains(name == "lo" ? "--interface lo default" : "the default path is") == true)
     }
 
     /// It said that the name is an interface, and the answer about the host of that name followed.
     @Test func `the note on the name of an interface says that a host is asked about`() {
         #expect(
-            TargetQuery.note(on: "lo")
+            TargetQuery.hint(on: "lo")
                 == "asking about a host named \"lo\": for the interface, write netflags --interface lo default"
         )
     }
@@ -128,7 +128,7 @@ struct TargetQueryTests {
         "localhost", "default.example.com", "default.", "dafault.org", "lo.example.com", "fault",
     ])
     func `other names have no note`(name: String) {
-        #expect(TargetQuery.note(on: name) == nil)
+        #expect(TargetQuery.hint(on: name) == nil)
     }
 
     @Test func `a name that is not valid UTF-8 is refused`() {

@@ -16,7 +16,7 @@ struct CommandNoteTests {
     func `a target that is or resembles the name of a command has a note`(arguments: [String], part: String)
         throws
     {
-        #expect(try #require(CommandLineRunner.note(on: arguments)).contains(part))
+        #expect(try #require(CommandLineRunner.hint(on: arguments)).contains(part))
     }
 
     @Test(
@@ -26,7 +26,7 @@ struct CommandNoteTests {
         ]
     )
     func `other command lines have none`(arguments: [String]) {
-        #expect(CommandLineRunner.note(on: arguments) == nil)
+        #expect(CommandLineRunner.hint(on: arguments) == nil)
     }
 
     @Test(arguments: [["--help", "watch"], ["--version", "watch"], ["--json", "--help", "watch"]])

@@ -107,13 +107,13 @@ struct WrongOperandTests {
         let name = "/tmp/netflags-note-\(getpid()).rtnl"
         #expect(symlink(Self.recording, name) == 0)
         defer { unlink(name) }
-        #expect(TargetQuery.note(on: name)?.contains("--replay \(name) default") == true)
+        #expect(TargetQuery.hint(on: name)?.contains("--replay \(name) default") == true)
         let words = try NetflagsProcess.run("what-if", name, "link set lo down")
         #expect(
             words.status == 64 && words.errors.contains("; a recording goes to --replay\n"), "\(words.errors)"
         )
-        #expect(TargetQuery.note(on: "missing.rtnl") == nil)
-        #expect(TargetQuery.note(on: "DEFAULT")?.contains("the default path is \"default\"") == true)
-        #expect(TargetQuery.note(on: "live")?.contains("without --replay") == true)
+        #expect(TargetQuery.hint(on: "missing.rtnl") == nil)
+        #expect(TargetQuery.hint(on: "DEFAULT")?.contains("the default path is \"default\"") == true)
+        #expect(TargetQuery.hint(on: "live")?.contains("without --replay") == true)
     }
 }

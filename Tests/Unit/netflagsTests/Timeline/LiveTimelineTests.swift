@@ -81,7 +81,7 @@ struct LiveTimelineTests {
         let recorder = open(file.path, O_WRONLY | O_CLOEXEC)
         defer { close(reader) }
         #expect(WriterLock.state(closing: dup(reader)) == .init())
-        WriterLock.take(recorder)
+        WriterLock.lock(recorder)
         #expect(WriterLock.state(closing: dup(reader)) == .init(isTaken: true))
         WriterLock.setCurrent(true, recorder)
         #expect(WriterLock.state(closing: dup(reader)) == .init(isTaken: true, isCurrent: true))
@@ -115,7 +115,7 @@ private final class RunningRecorder {
         (file, cursor) = (try Scratch(bytes), try Scratch())
         lastEntry = clock(end ?? begin).time
         descriptor = open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC)
-        WriterLock.take(descriptor)
+        WriterLock.lock(descriptor)
         WriterLock.setCurrent(true, descriptor)
     }
 

@@ -29,7 +29,7 @@ enum Night {
         var replay = try Recording(path: path).replay(
             of: try query.recordedTargets().map { .report(of: $0.target, .full) }, from: from, to: to)
         var timeline = Timeline(targets: targets)
-        while let step = try replay.next() { timeline.take(step) }
+        while let step = try replay.next() { timeline.apply(step) }
         let (start, end) = (replay.start, replay.end)
         timeline.finish(start: try #require(start), end: try #require(end))
         return timeline

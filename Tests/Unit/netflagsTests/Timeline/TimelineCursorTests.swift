@@ -139,7 +139,7 @@ struct TimelineCursorTests {
         var replay = try Recording(path: path).replay(
             of: [.report(of: .host("198.51.100.20"), .full)])
         var timeline = Timeline(targets: ["198.51.100.20"])
-        while let step = try replay.next() { timeline.take(step, of: replay.boot) }
+        while let step = try replay.next() { timeline.apply(step, of: replay.boot) }
         let (start, end) = (replay.start, replay.end)
         timeline.finish(start: try #require(start), end: try #require(end))
         return timeline.lanes[0]

@@ -84,10 +84,10 @@ struct TimelineRowTests {
     /// The rows of a span that is not recorded, and of one that is undecided.
     private static func statements() -> [JSONValue] {
         var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
-        timeline.take(.mark(Recording.Mark(time: Sample.time(20), kind: .overrun)))
-        timeline.take(.resumed(Sample.time(30)))
+        timeline.apply(.mark(Recording.Mark(time: Sample.time(20), kind: .overrun)))
+        timeline.apply(.resumed(Sample.time(30)))
         let failure = ReachabilityError(.undecided, operation: "ask", message: "unknown")
-        timeline.take(
+        timeline.apply(
             .change(
                 Recording.Change(
                     time: Sample.time(30), index: 0, result: .failure(failure), isFirst: false, cause: nil,

@@ -19,7 +19,7 @@ struct TimelineRowsTests {
             of: Recording(path: file.path), [(text: "default", target: .defaultPath)], ReachabilityOptions(),
             onChangeOf: .flags
         ) { timeline in
-            taken += timeline.takeEnded(0).count
+            taken += timeline.removeEnded(0).count
             most = max(most, timeline.lanes[0].intervals.count)
         }
         #expect(most == 2 && taken + timeline.lanes[0].intervals.count == 1_000)

@@ -47,11 +47,11 @@ struct TimelineTests {
                 Sample.lane("b", [(0, .unreachable)], until: 10),
             ],
             until: 10)
-        timeline.take(.mark(Recording.Mark(time: Sample.time(20), kind: .overrun)))
-        timeline.take(.mark(Recording.Mark(time: Sample.time(25), kind: .suspended(.seconds(5)))))
-        timeline.take(.resumed(Sample.time(30)))
+        timeline.apply(.mark(Recording.Mark(time: Sample.time(20), kind: .overrun)))
+        timeline.apply(.mark(Recording.Mark(time: Sample.time(25), kind: .suspended(.seconds(5)))))
+        timeline.apply(.resumed(Sample.time(30)))
         let failure = ReachabilityError(.undecided, operation: "ask", message: "unknown")
-        timeline.take(
+        timeline.apply(
             .change(
                 Recording.Change(
                     time: Sample.time(30), index: 1, result: .failure(failure), isFirst: false, cause: nil,
@@ -68,13 +68,13 @@ struct TimelineTests {
     @Test func `a change at the moment of a gap holds after it`() {
         var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
         let failure = ReachabilityError(.undecided, operation: "ask", message: "unknown")
-        timeline.take(
+        timeline.apply(
             .change(
                 Recording.Change(
                     time: Sample.time(20), index: 0, result: .failure(failure), isFirst: false, cause: nil,
                     before: nil)))
-        timeline.take(.mark(Recording.Mark(time: Sample.time(20), kind: .interrupted)))
-        timeline.take(.resumed(Sample.time(30)))
+        timeline.apply(.mark(Recording.Mark(time: Sample.time(20), kind: .interrupted)))
+        timeline.apply(.resumed(Sample.time(30)))
         timeline.finish(start: Sample.time(0), end: Sample.time(40))
         #expect(timeline.lanes[0].intervals.map(\.state) == [.reachable, .unrecorded, .undetermined])
         #expect(timeline.lanes[0].intervals.map(\.end) == [20, 30, 40].map(Sample.time))
@@ -83,7 +83,7 @@ struct TimelineTests {
     @Test(arguments: [Recording.Mark.Kind.clockSet(.seconds(-7)), .clockBehind(.seconds(7))])
     func `a clock that was set is an event and no gap`(kind: Recording.Mark.Kind) {
         var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
-        timeline.take(.mark(Recording.Mark(time: Sample.time(5), kind: kind)))
+        timeline.apply(.mark(Recording.Mark(time: Sample.time(5), kind: kind)))
         timeline.finish(start: Sample.time(0), end: Sample.time(10))
         #expect(timeline.lanes[0].intervals.map(\.state) == [.reachable])
         #expect(timeline.events.count == 1 && timeline.events[0].text.contains("7.000 s"))
@@ -91,7 +91,7 @@ struct TimelineTests {
 
     @Test func `a recorder that ends normally adds no event`() {
         var timeline = Sample.timeline([Sample.lane("a", [(0, .reachable)], until: 10)], until: 10)
-        timeline.take(.mark(Recording.Mark(time: Sample.time(10), kind: .ended)))
+        timeline.apply(.mark(Recording.Mark(time: Sample.time(10), kind: .ended)))
         timeline.finish(start: Sample.time(0), end: Sample.time(10))
         #expect(timeline.events.isEmpty)
         #expect(timeline.lanes[0].intervals.map(\.state) == [.reachable])

@@ -127,7 +127,7 @@ private final class CountedHost {
         number += 1
         let file = "\(path)/\(RecordingDirectory.name(number))"
         descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0o600)
-        WriterLock.take(descriptor)
+        WriterLock.lock(descriptor)
         var bytes = RouteRecording.head(clock(seconds))
         bytes.append(.follows(before))
         try write(bytes + RouteRecording.dump(clock(seconds), hasRoute: hasRoute))
