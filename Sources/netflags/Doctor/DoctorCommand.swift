@@ -19,7 +19,7 @@ struct Doctor: NetflagsCommand {
     var json = false
 
     func perform() throws -> ExitStatus {
-        let findings = DoctorFindings.now()
+        let findings = DoctorFindings()
         try Output.standard.deliver { json ? findings.writeJSON(to: &$0) : findings.writeText(to: &$0) }
         guard let error = findings.lookup.failure else { return .success }
         printError("the kernel does not answer lookups: \(error)")

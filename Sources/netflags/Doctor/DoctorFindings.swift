@@ -5,68 +5,48 @@ import NetlinkReachability
 import RoutingModel
 import SystemSupport
 
-/// The findings of `netflags doctor`.
+/// The findings of `netflags doctor`, which each new value makes.
 ///
 /// Each fact is tested separately: a refusal of one does not hide the others.
 struct DoctorFindings {
     /// The receive buffer to request, in bytes: space for about ten thousand notifications.
     static let askedBuffer: UInt32 = 8 << 20
 
-    let kernelRelease: String
+    var kernelRelease = currentKernelRelease
     let libnlRelease = KernelDiagnosis.libnlRelease
     let namespace = NetworkNamespace.current?.inode
     /// Each notification group, and whether it could be joined; `false` for a group that is newer than the kernel.
-    let memberships: [(group: EventGroup, outcome: Result<Bool, ReachabilityError>)]
-    /// The receive buffer of an event socket, in bytes, and whether it may exceed net.core.rmem_max.
-    let receiveBuffer: Result<(effective: Int, isForced: Bool), ReachabilityError>
-    let checksStrictly: Result<Bool, ReachabilityError>
-    let routes: Result<RouteComparison, ReachabilityError>
-    /// The names of interfaces, for the text of routes.
-    let interfaceNames: [UInt32: String]
-    /// Warnings about interfaces that work although their packets do not arrive.
-    let interfaceWarnings: [String]
-    let resolver: ResolverConfiguration
-    /// The lines of /etc/gai.conf that have no effect.
-    let addressPolicyNotes: [String]
-    /// The median time of a lookup, in nanoseconds.
-    let lookup: Result<Int, ReachabilityError>
-    /// The number of Wi-Fi interfaces that nl80211 lists; `nil` for a kernel without nl80211.
-    let wireless: Result<Int?, ReachabilityError>
-    /// The interfaces whose reverse path filter drops the answers of sockets that are bound to them.
-    var filters: Result<[String], ReachabilityError> = .success([])
-    /// The visibility, to a recorder, of the processes that request changes.
-    let processes: ProcessVisibility
-    /// The state of each network manager; empty in a build that does not query them.
-    var managers: [(label: String, value: String, answers: Bool)] = []
-
-    /// Runs all checks.
-    static func now() -> DoctorFindings {
-        let links = ((try? KernelRouting().links()) ?? []).sorted { $0.index < $1.index }
-        return DoctorFindings(
-            kernelRelease: currentKernelRelease,
-            memberships: EventGroup.monitored.map { group in
-                (group, Result { () throws(ReachabilityError) in try EventSocket().join(group) })
-            },
-            receiveBuffer: Result { () throws(ReachabilityError) in
-                try EventSocket().setBuffer(bytes: askedBuffer)
-            },
-            checksStrictly: Result { () throws(ReachabilityError) in try QuerySocket().isStrict },
-            routes: Result(catching: RouteComparison.now),
-            interfaceNames: links.reduce(into: [:]) { $0[$1.index] = $1.name },
-            interfaceWarnings: warnings(about: links),
-            resolver: .current,
-            addressPolicyNotes: AddressPolicy.current.notes,
-            lookup: medianLookup(),
-            wireless: Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count },
-            filters: Result(catching: filteringInterfaces),
-            processes: .current,
-            // Longer than the time limit for a manager that hangs.
-            managers: HostManagers(waitingAtMost: .seconds(10)).states
-        )
+    var memberships = EventGroup.monitored.map { group in
+        (group: group, outcome: Result { () throws(ReachabilityError) in try EventSocket().join(group) })
     }
+    /// The receive buffer of an event socket, in bytes, and whether it may exceed net.core.rmem_max.
+    var receiveBuffer = Result { () throws(ReachabilityError) in
+        try EventSocket().setBuffer(bytes: askedBuffer)
+    }
+    var checksStrictly = Result { () throws(ReachabilityError) in try QuerySocket().isStrict }
+    var routes = Result(catching: RouteComparison.now)
+    var links = ((try? KernelRouting().links()) ?? []).sorted { $0.index < $1.index }
+    var resolver = ResolverConfiguration.current
+    /// The lines of /etc/gai.conf that have no effect.
+    var addressPolicyNotes = AddressPolicy.current.notes
+    /// The median time of a lookup, in nanoseconds.
+    var lookup = medianLookup()
+    /// The number of Wi-Fi interfaces that nl80211 lists; `nil` for a kernel without nl80211.
+    var wireless = Result { () throws(ReachabilityError) in try DeviceFacts.wirelessIndexes()?.count }
+    /// The interfaces whose reverse path filter drops the answers of sockets that are bound to them.
+    var filters = Result(catching: filteringInterfaces)
+    /// The visibility, to a recorder, of the processes that request changes.
+    var processes = ProcessVisibility.current
+    /// The state of each network manager; empty in a build that does not query them.
+    ///
+    /// The time limit is longer than that for a manager that hangs.
+    var managers = HostManagers(waitingAtMost: .seconds(10)).states
 
-    /// The warnings about addresses of interfaces; none where they cannot be listed.
-    private static func warnings(about links: [Link]) -> [String] {
+    /// The names of interfaces, for the text of routes.
+    var interfaceNames: [UInt32: String] { links.reduce(into: [:]) { $0[$1.index] = $1.name } }
+
+    /// Warnings about interfaces that work although their packets do not arrive; none where no addresses are listed.
+    var interfaceWarnings: [String] {
         let addresses = ((try? KernelRouting().addresses()) ?? []).filter { !$0.address.isLinkLocal }
         return links.flatMap { link in
             let state = NetworkInterface.State(link, over: links.filter { $0.master == link.index })

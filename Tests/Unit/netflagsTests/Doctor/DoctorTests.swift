@@ -56,13 +56,14 @@ struct DoctorTests {
             receiveBuffer: .failure(failure),
             checksStrictly: .failure(failure),
             routes: routes,
-            interfaceNames: [:],
-            interfaceWarnings: [],
+            links: [],
             resolver: .read(resolvConf: "/nonexistent/a", nsswitch: "/nonexistent/b"),
             addressPolicyNotes: [],
             lookup: .failure(failure),
             wireless: .failure(failure),
-            processes: .own
+            filters: .success([]),
+            processes: .own,
+            managers: []
         )
         var buffer = ByteBuffer()
         findings.writeText(to: &buffer)
