@@ -75,7 +75,7 @@ extension SimulatedHost {
     /// The routes of all tables except the local table: the routes of a prefix in the kernel's order, prefixes in no
     /// particular order.
     public var routes: [SimulatedRoute] {
-        let names = routing.snapshot.links.mapValues(\.name)
+        let names = routing.snapshot.links.byIndex.mapValues(\.name)
         return routing.snapshot.routes.compactMap { SimulatedRoute($0, names: names) }
     }
 

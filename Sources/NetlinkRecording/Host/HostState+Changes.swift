@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import RoutingModel
+package import RoutingModel
 
 // The changes of ip(8), with the kernel's checks.
 
@@ -17,11 +17,7 @@ extension HostState {
     }
 
     /// A port of a bond or a team, and whether it can send.
-    package struct Port {
-        fileprivate let link: Link
-        fileprivate let master: Link
-        fileprivate let passesCarrier: Bool
-    }
+    package typealias Port = (link: Link, master: Link, passesCarrier: Bool)
 
     /// The ports of bonds and teams.
     package var portsBySettings: [Port] {
@@ -29,7 +25,7 @@ extension HostState {
             guard let master = link.master.flatMap({ snapshot.links[$0] }), master.hasPortsBySettings else {
                 return nil
             }
-            return Port(link: link, master: master, passesCarrier: passesCarrier(link.index))
+            return (link, master, passesCarrier(link.index))
         }
     }
 

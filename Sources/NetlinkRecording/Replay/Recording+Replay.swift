@@ -102,7 +102,7 @@ extension Recording {
         /// Of the events of a burst, it is the one after which the query keeps this result: not one that another event
         /// of the burst repaired. If the kernel made that change as a part of another change, it is the event of the
         /// other change.
-        public let cause: Event?
+        public internal(set) var cause: Event?
         /// The result just before the cause; `nil` without a cause.
         package let before: Result<Value, ReachabilityError>?
     }

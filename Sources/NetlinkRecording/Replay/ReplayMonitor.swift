@@ -301,11 +301,9 @@ extension ReplayMonitor {
 extension Recording.Replay.Step {
     /// The step with a replaced cause, if it has the other cause.
     fileprivate func caused(by event: Recording.Event, insteadOf other: Recording.Event) -> Self {
-        guard case .change(let change) = self, change.cause == other else { return self }
-        return .change(
-            Recording.Change(
-                time: change.time, index: change.index, result: change.result, isFirst: change.isFirst,
-                cause: event, before: change.before))
+        guard case .change(var change) = self, change.cause == other else { return self }
+        change.cause = event
+        return .change(change)
     }
 }
 

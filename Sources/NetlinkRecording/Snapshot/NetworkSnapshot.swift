@@ -206,11 +206,6 @@ package struct LinkTable: Hashable, Sendable {
     package func ports(of index: UInt32) -> Set<UInt32> {
         ports[index] ?? []
     }
-
-    /// A value for each interface, by index.
-    package func mapValues<Value>(_ transform: (Link) -> Value) -> [UInt32: Value] {
-        links.mapValues(transform)
-    }
 }
 
 /// The rules of one family, in the kernel's order: by priority, then in order of insertion.

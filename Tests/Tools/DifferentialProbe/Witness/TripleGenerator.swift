@@ -41,7 +41,7 @@ struct TripleGenerator {
         names = snapshot.links.values.flatMap { [$0.name] + $0.alternativeNames }.sorted()
         addresses = snapshot.addresses
         groups = snapshot.routes.filter { [.broadcast, .multicast].contains($0.type) }.map(\.destination)
-        nameOfIndex = snapshot.links.mapValues(\.name)
+        nameOfIndex = snapshot.links.byIndex.mapValues(\.name)
         drawn = start
     }
 
