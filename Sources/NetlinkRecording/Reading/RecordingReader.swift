@@ -102,22 +102,21 @@ package struct RecordingReader: ~Copyable {
 
     private mutating func entry(_ header: RecordingHeader) throws(RecordingError) -> RecordingEntry? {
         let bytes = UnsafeRawBufferPointer(rebasing: window.bytes[..<Int(header.length)])
+        let content: RecordingEntry.Content
         switch header.type {
-        case RecordingFormat.done:
-            return nil
+        case RecordingFormat.done: return nil
         case RecordingFormat.timeStamp:
             time = try timeStamp(bytes)
             return nil
         case RecordingFormat.noop:
             let payload = UnsafeRawBufferPointer(rebasing: bytes[RecordingFormat.headerLength...])
             guard let annotation = RecordingAnnotation(payload: payload) else { return nil }
-            return RecordingEntry(
-                path: window.path, offset: window.offset, time: time, content: .annotation(annotation))
+            content = .annotation(annotation)
         default:
             guard let message = NetlinkMessage(bytes) else { throw error(.length(header.length)) }
-            return RecordingEntry(
-                path: window.path, offset: window.offset, time: time, content: .message(message))
+            content = .message(message)
         }
+        return RecordingEntry(path: window.path, offset: window.offset, time: time, content: content)
     }
 
     private func timeStamp(_ bytes: UnsafeRawBufferPointer) throws(RecordingError) -> Recording.Time {

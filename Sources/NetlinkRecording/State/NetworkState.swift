@@ -101,12 +101,10 @@ public struct NetworkState: Sendable {
 
         /// The change, the error, and the reason.
         public var description: String {
-            guard let number else {
-                return
-                    "\"\(change)\": \(isUnknown ? "" : "it is not known what the kernel would do: ")\(reason)"
-            }
-            return
-                "\"\(change)\": the kernel would refuse it: \(SystemCallError.message(number)): \(reason)"
+            let unknown = isUnknown ? "" : "it is not known what the kernel would do: "
+            let fate =
+                number.map { "the kernel would refuse it: \(SystemCallError.message($0)): " } ?? unknown
+            return "\"\(change)\": \(fate)\(reason)"
         }
     }
 
