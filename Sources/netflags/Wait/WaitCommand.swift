@@ -125,7 +125,7 @@ extension Wait {
             return (results.allSatisfy { $0.isUp == goal } ? .success : missed, results, nil)
         }
         let deadline = timeout.map { ContinuousClock.now + $0 }
-        let progress = Locked(WaitProgress(targets.count, isUp: goal))
+        let progress = Locked(WatchProgress<WaitResult>(count: targets.count, \.isUp))
         var (status, failure) = (ExitStatus.undetermined, ReachabilityError?.none)
         do throws(ReachabilityError) {
             let watcher = try QueryWatcher<Value> { index, result in
@@ -133,7 +133,7 @@ extension Wait {
                 note?(index, result)
                 return progress.withLock { progress in
                     if let result { progress.store(result, of: index) }
-                    return progress.isMet
+                    return progress.meets(goal ? .up : .down)
                 }
             }
             for (index, query) in queries.enumerated() { try watcher.add(query, at: index) }
@@ -159,26 +159,6 @@ extension Wait {
             json.member("error", outcome.error?.description)
             json.member("time", Recording.Time.now.description)
         }
-    }
-}
-
-/// Counts the targets that meet the condition.
-private struct WaitProgress {
-    private let isUp: Bool
-    private(set) var results: [WaitResult?]
-    private var count = 0
-
-    init(_ targets: Int, isUp: Bool) {
-        self.isUp = isUp
-        results = Array(repeating: nil, count: targets)
-    }
-
-    /// Whether all targets meet the condition.
-    var isMet: Bool { count == results.count }
-
-    mutating func store(_ result: WaitResult, of index: Int) {
-        count += (result.isUp == isUp ? 1 : 0) - (results[index].map { $0.isUp == isUp } == true ? 1 : 0)
-        results[index] = result
     }
 }
 

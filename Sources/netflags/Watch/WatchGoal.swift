@@ -13,17 +13,25 @@ enum WatchGoal: String, CaseIterable {
 }
 
 /// Counts how many targets meet the conditions of ``WatchGoal``.
-struct WatchProgress {
-    /// The differences that count as a change.
-    let changes: ReachabilityReport.Change
+struct WatchProgress<Result: Sendable>: Sendable {
+    private let isReachable: @Sendable (Result) -> Bool?
+    private let isChange: @Sendable (_ new: Result, _ old: Result) -> Bool
     /// The last result of each target; `nil` before the first result and while a name is not resolved.
-    private(set) var results: [Answer?] = []
+    private(set) var results: [Result?]
     /// The number of targets that are reachable, that are not reachable, and whose state is not known.
-    private var counts: [Bool?: Int] = [:]
+    private var counts: [Bool?: Int]
     private var changed: Set<Int> = []
 
-    init(onChangeOf changes: ReachabilityReport.Change = .flags) {
-        self.changes = changes
+    /// - Parameters:
+    ///   - count: The number of targets at first.
+    ///   - isReachable: Whether the target of a result is reachable; `nil` if that is not known.
+    ///   - isChange: Whether a result differs from the one before it.
+    init(
+        count: Int = 0, _ isReachable: @escaping @Sendable (Result) -> Bool?,
+        isChange: @escaping @Sendable (_ new: Result, _ old: Result) -> Bool = { _, _ in false }
+    ) {
+        (self.isReachable, self.isChange) = (isReachable, isChange)
+        (results, counts) = (Array(repeating: nil, count: count), [nil: count])
     }
 
     /// Adds a target and returns its index.
@@ -33,23 +41,15 @@ struct WatchProgress {
         return results.count - 1
     }
 
-    /// The relation of a result to the result before it.
-    enum News {
-        case first
-        case change
-        /// A result that the last line shows already.
-        case repetition
-    }
-
     /// Stores the result of a target.
     @discardableResult
-    mutating func store(_ result: Answer, of index: Int) -> News {
+    mutating func store(_ result: Result, of index: Int) -> WatchNews {
         let old = results[index]
         results[index] = result
-        counts[old?.isReachable, default: 0] -= 1
-        counts[result.isReachable, default: 0] += 1
+        counts[old.flatMap(isReachable), default: 0] -= 1
+        counts[isReachable(result), default: 0] += 1
         guard let old else { return .first }
-        guard result.isChange(from: old, changes) else { return .repetition }
+        guard isChange(result, old) else { return .repetition }
         changed.insert(index)
         return .change
     }
@@ -62,4 +62,12 @@ struct WatchProgress {
         case .change: changed.count == results.count
         }
     }
+}
+
+/// The relation of a result to the result before it.
+enum WatchNews {
+    case first
+    case change
+    /// A result that the last line shows already.
+    case repetition
 }

@@ -11,7 +11,7 @@ final class WatchLines: Sendable {
         var targets: [String] = []
         /// Whether a remote host answers, by the index of the target.
         var evidence: [Int: NetworkEvidence] = [:]
-        var progress: WatchProgress
+        var progress: WatchProgress<Answer>
         var lineCount = 0
         var isComplete = false
     }
@@ -38,7 +38,10 @@ final class WatchLines: Sendable {
         let format: any LineFormat & Sendable =
             query.format == .json
             ? JSONFormat(explains: query.explains) : TextFormat(query, isTimed: true, for: .standard)
-        state = Locked(State(format: format, progress: WatchProgress(onChangeOf: settings.changes)))
+        let progress = WatchProgress<Answer>(\.isReachable) { [changes = settings.changes] new, old in
+            new.isChange(from: old, changes)
+        }
+        state = Locked(State(format: format, progress: progress))
     }
 
     /// The query that observes a target.
