@@ -76,26 +76,18 @@ struct PendingReports {
     mutating func evaluateAll(beforeWaiting: () throws -> Void, _ body: (TargetLine) -> Void) rethrows {
         var index = 0
         while index < entries.count {
-            let text = entries[index].text
+            let outcomes: [Answer?]
             switch entries[index].state {
-            case .invalid(let error):
-                body(TargetLine(target: text, outcome: .failure(error)))
-                index += 1
+            case .invalid(let error): outcomes = [.failure(error)]
             case .running(let result, let done):
                 try beforeWaiting()
                 done.wait()
-                for line in withEvidence([TargetLine(target: text, outcome: result.withLock { $0 })]) {
-                    body(line)
-                }
-                index += 1
-            case .address:
-                var lines: [TargetLine] = []
-                for outcome in source.blockingValues(of: addresses(from: index)) {
-                    lines.append(TargetLine(target: entries[index].text, outcome: outcome))
-                    index += 1
-                }
-                for line in withEvidence(lines) { body(line) }
+                outcomes = [result.withLock { $0 }]
+            case .address: outcomes = source.blockingValues(of: addresses(from: index))
             }
+            let lines = zip(entries[index...], outcomes).map { TargetLine(target: $0.text, outcome: $1) }
+            for line in withEvidence(lines) { body(line) }
+            index += outcomes.count
         }
         entries.removeAll(keepingCapacity: true)
     }
