@@ -60,19 +60,14 @@ struct Path: NetflagsCommand {
         let source = try recording?.source() ?? .kernel
         let format = PathFormat(
             isJSON: json, managers: recording == nil ? HostManagers() : nil, identifies: identity)
-        let result = Result { () throws(ReachabilityError) in
-            try source.blockingValue(
-                of: .path(
-                    options: options, metering: format.managers?.metering ?? .unmetered, identifies: identity)
-            )
-        }
+        let metering = format.managers?.metering ?? .unmetered
+        let result = source.blockingValues(
+            of: [.path(options: options, metering: metering, identifies: identity)])[0]
         let mistake = (try? result.get())?.reason.mistake
         if let error = result.failure?.description ?? mistake, !Output.standard.isTerminal {
             printError(error)
         }
-        let evidence = Result { () throws(ReachabilityError) in
-            try source.blockingValue(of: .evidence(options: options))
-        }
+        let evidence = source.blockingValues(of: [.evidence(options: options)])[0]
         try Output.standard.deliver { format.write(result, evidence, to: &$0) }
         guard mistake == nil else { return .undetermined }
         return ExitStatus(isReachable: (try? result.get()).map { isNetworkReachable(flags: $0.flags) })

@@ -162,7 +162,8 @@ struct PathLineFormat {
         table.add(Recording.Time.now.description(forWidth: lineWidth))
         switch result {
         case .success(let path):
-            table.add(path.status.rawValue, in: Self.colour(path.status))
+            table.add(
+                path.status.rawValue, in: [.satisfied: .green, .unsatisfied: .red][path.status] ?? .magenta)
             for cell in [Self.interfaces(path), path.traits.joined(separator: ",")] {
                 table.add(cell.isEmpty ? "-" : cell)
             }
@@ -184,13 +185,5 @@ struct PathLineFormat {
         let others = path.availableInterfaces.filter { !path.usedInterfaces.contains($0) }
             .map(\.name).joined(separator: ",")
         return [used, others.isEmpty ? "" : "(\(others))"].filter { !$0.isEmpty }.joined(separator: " ")
-    }
-
-    private static func colour(_ status: NetworkPath.Status) -> Colour {
-        switch status {
-        case .satisfied: .green
-        case .unsatisfied: .red
-        default: .magenta
-        }
     }
 }

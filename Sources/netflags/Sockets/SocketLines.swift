@@ -58,7 +58,8 @@ struct SocketLines {
     ) {
         let status = try? result.get()
         if let time { table.add(time.description(forWidth: lineWidth)) }
-        table.add(status?.state.rawValue ?? "?", in: Self.colour(status?.state))
+        let colours: [ConnectionStatus.State?: Colour] = [.viable: .green, .local: .green, .lost: .red]
+        table.add(status?.state.rawValue ?? "?", in: colours[status?.state] ?? .magenta)
         table.add(kind)
         table.add(NetworkConnection.end(listed.local, listed.flow.localPort))
         table.add(NetworkConnection.end(listed.remote, listed.flow.remotePort))
@@ -76,14 +77,6 @@ struct SocketLines {
     /// Writes the lines that were added.
     mutating func flush(to buffer: inout ByteBuffer) {
         table.flush(to: &buffer)
-    }
-
-    private static func colour(_ state: ConnectionStatus.State?) -> Colour {
-        switch state {
-        case .viable, .local: .green
-        case .lost: .red
-        case .waiting, nil: .magenta
-        }
     }
 }
 

@@ -12,13 +12,7 @@ extension Trace.End.Outcome {
         }
     }
 
-    fileprivate var colour: Colour {
-        switch self {
-        case .delivered: .green
-        case .dropped: .red
-        case .unrecorded, .undecided: .magenta
-        }
-    }
+    fileprivate var colour: Colour { [.delivered: .green, .dropped: .red][self] ?? .magenta }
 }
 
 extension Trace {

@@ -59,15 +59,13 @@ struct LossFormat {
                 printError(
                     "\(text): \(omitted) more things that it uses were not taken away: give them as changes")
             }
+            let failure = isJSON ? answer.failure?.description : nil
+            if let error = failure ?? answer.mistake, isJSON || !Output.standard.isTerminal {
+                printError("\(text): \(error)")
+            }
             if isJSON {
-                if let error = answer.failure?.description ?? answer.mistake {
-                    printError("\(text): \(error)")
-                }
                 for loss in losses { write(loss, text, to: &buffer) }
             } else {
-                if let mistake = answer.mistake, !Output.standard.isTerminal {
-                    printError("\(text): \(mistake)")
-                }
                 writeTable(text, answer, losses, to: &buffer)
             }
             let isUnknown =
