@@ -109,7 +109,7 @@ private struct PairedRoutes<Key: Hashable> {
     /// The routes that are not paired, in their order.
     var rest: [Route] { routes.compactMap(\.self) }
 
-    /// Takes the first route of a key, with its index.
+    /// Removes the first route of a key, and returns it with its index.
     mutating func remove(_ key: Key) -> (route: Route, index: Int)? {
         guard let index = indices[key]?.popLast(), let route = routes[index] else { return nil }
         routes[index] = nil

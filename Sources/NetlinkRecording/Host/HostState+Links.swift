@@ -64,7 +64,7 @@ extension HostState {
         case followPeer(UInt32)
     }
 
-    /// Takes steps, and those that follow from each before the next one.
+    /// Performs steps, and those that follow from each before the next one.
     ///
     /// The steps that follow from one come before the next one.
     ///

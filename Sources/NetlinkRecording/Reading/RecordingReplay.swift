@@ -241,7 +241,7 @@ package struct RecordingReplay: Sendable {
         return .none
     }
 
-    /// Takes the network as complete.
+    /// Treats the network as complete.
     private mutating func complete(knowsNeighbours: Bool) {
         (knowledge, hasBegun, openParts) = (.known, true, 0)
         snapshot.dumpEnded(knowsNeighbours: knowsNeighbours)
