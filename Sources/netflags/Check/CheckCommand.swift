@@ -132,7 +132,7 @@ struct CheckSettings: ParsableArguments {
     >? {
         guard let arriving else {
             try UsageError.refuse(
-                [("--from", from != nil)], because: "only packets of --arriving have a sender")
+                [("--from", from != nil)], because: "only packets of --arriving INTERFACE have a sender")
             return nil
         }
         try UsageError.refuse(
