@@ -59,6 +59,8 @@ struct EvidenceMemory: Sendable {
     /// How long the machine had slept at the last moment.
     private(set) var timeAsleep = Duration.zero
     private var nextHops: [NextHop: NextHopMemory] = [:]
+    /// The next hop of the last result.
+    private var last: NextHop?
     private var probes = SeenProbes()
     /// The next hops of connections, valid until the network changes; `nil` for a connection without a next hop.
     var routes: [RouteQuery: NextHop?] = [:]
@@ -70,25 +72,29 @@ struct EvidenceMemory: Sendable {
     ///   - time: The present time.
     ///   - timeAsleep: How long the machine has slept.
     /// - Returns: The evidence about a next hop that fails, unless another next hop has answered since; otherwise
-    ///   the evidence about the next hop with the latest answer.
+    ///   the evidence about the next hop with the latest answer. Of several with the same verdict, the evidence about
+    ///   the next hop of the last result: which of them has answered last changes all the time.
     mutating func judge(_ moments: [NextHop: Moment], at time: Int, timeAsleep: Duration) -> NetworkEvidence {
         if timeAsleep - self.timeAsleep >= MonitorTiming.sleepThreshold, isContinued {
             (nextHops, probes) = ([:], SeenProbes())
         }
-        var found: [NetworkEvidence] = []
+        var found: [NextHop: NetworkEvidence] = [:]
         var next: [NextHop: NextHopMemory] = [:]
         probes.update(moments.values.lazy.flatMap(\.sockets), at: time, isContinued: isContinued)
         for (nextHop, moment) in moments {
             var memory = nextHops[nextHop] ?? NextHopMemory(since: isContinued ? time : .min)
             var evidence = memory.judge(moment, probes)
             (evidence.interfaceIndex, evidence.gatewayAddress) = (nextHop.interface, nextHop.gateway)
-            found.append(evidence)
+            found[nextHop] = evidence
             next[nextHop] = memory
         }
         (nextHops, self.time, self.timeAsleep, isContinued) = (next, time, timeAsleep, true)
-        return found.reduce(nil) { (best: NetworkEvidence?, other) in
-            best.map { $0.isDecisive(beside: other) ? $0 : other } ?? other
-        } ?? NetworkEvidence()
+        let best = found.reduce(nil) { (best: (key: NextHop, value: NetworkEvidence)?, other) in
+            best.map { $0.value.isDecisive(beside: other.value) ? $0 : other } ?? other
+        }
+        if let last, let kept = found[last], kept.verdict == best?.value.verdict { return kept }
+        last = best?.key
+        return best?.value ?? NetworkEvidence()
     }
 
     /// The stored state for use after the network has changed.

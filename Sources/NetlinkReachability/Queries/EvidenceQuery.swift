@@ -16,7 +16,9 @@ final class EvidenceQuery: Query {
 
     var inputs: QueryInputs { [.neighbours, .answers] }
 
-    func areSame(_ one: NetworkEvidence, _ other: NetworkEvidence) -> Bool { one.isSameState(as: other) }
+    func areSame(_ one: NetworkEvidence, _ other: NetworkEvidence) -> Bool {
+        one.isSameState(as: other) && one.isOfSamePath(as: other)
+    }
 
     func value(_ known: inout Known) throws(Interruption) -> NetworkEvidence {
         let reading = known.unnotified.answers.find()
@@ -183,8 +185,8 @@ extension EvidenceMemory.NextHop {
 }
 
 extension NetworkQuery<NetworkEvidence> {
-    /// Whether hosts answer on the path to a target, delivered whenever the verdict changes, or the path on which
-    /// answers are missing.
+    /// Whether hosts answer on the path to a target, delivered whenever the verdict changes, or the path that it is
+    /// about.
     ///
     /// No packet is sent. While the query is observed, the TCP connections and the neighbours are read every 4 s;
     /// every 1 s while a connection waits for an answer; and at once when a connection ends or the gateway changes

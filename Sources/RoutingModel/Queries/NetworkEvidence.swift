@@ -80,11 +80,13 @@ public struct NetworkEvidence: Hashable, Sendable {
     public var isSilent: Bool { verdict != .answered && verdict != .none }
 
     /// Whether the verdict is the same, and while answers are missing also the path.
-    ///
-    /// Of two paths that both answer, the one that has answered last is named, which changes all the time.
     package func isSameState(as other: NetworkEvidence) -> Bool {
-        verdict == other.verdict
-            && (!isSilent || interfaceIndex == other.interfaceIndex && gatewayAddress == other.gatewayAddress)
+        verdict == other.verdict && (!isSilent || isOfSamePath(as: other))
+    }
+
+    /// Whether the path is the same.
+    package func isOfSamePath(as other: NetworkEvidence) -> Bool {
+        interfaceIndex == other.interfaceIndex && gatewayAddress == other.gatewayAddress
     }
 
     /// The evidence after a time in which the verdict has not changed.

@@ -149,11 +149,12 @@ struct PathLineFormat {
         }
     }
 
-    /// Prints the last path again with new evidence of whether a remote host answers on it.
+    /// Prints the last path again with another verdict of whether a remote host answers on it.
     mutating func print(_ evidence: NetworkEvidence) {
+        let isRepeated = self.evidence?.isSameState(as: evidence) ?? false
         self.evidence = evidence
         if evidence.verdict != .none { hasEvidence = true }
-        if let last { print(last) }
+        if let last, !isRepeated { print(last) }
     }
 
     private mutating func write(

@@ -450,6 +450,31 @@ struct EvidenceMemoryTests {
         #expect(judge([Self.connection(3, answered: 100)]) == .answered)
     }
 
+    @Test func `of next hops with the same verdict, the one of the last result counts while packets take it`()
+    {
+        var memory = EvidenceMemory()
+        /// The interfaces and the ages of their last answers, in seconds.
+        func interface(at second: Int, _ answers: [UInt32: Int]) -> UInt32? {
+            let moments = answers.map { interface, age in
+                let sockets = [Self.connection(UInt8(interface), answered: age * 1_000)]
+                let nextHop = EvidenceMemory.NextHop(interface: interface, gateway: gateway)
+                return (nextHop, EvidenceMemory.Moment(time: second * 1_000, sockets: sockets))
+            }
+            let evidence = memory.judge(
+                Dictionary(uniqueKeysWithValues: moments), at: second * 1_000, timeAsleep: .zero)
+            #expect(evidence.verdict == .answered)
+            return evidence.interfaceIndex
+        }
+        #expect(interface(at: 100, [2: 1, 3: 20]) == 2)
+        #expect(interface(at: 101, [2: 2, 3: 0]) == 2)
+        #expect(interface(at: 102, [2: 3, 3: 1]) == 2)
+        // It has not answered for 60 s.
+        #expect(interface(at: 160, [2: 61, 3: 1]) == 3)
+        #expect(interface(at: 161, [2: 0, 3: 1]) == 3)
+        // Packets take another path.
+        #expect(interface(at: 162, [4: 0]) == 4)
+    }
+
     @Test(
         arguments: [
             ([connection(1)], false), ([repeating(1)], true), ([beginning(1)], true),

@@ -37,4 +37,25 @@ struct RecordedEvidenceTests {
         #expect(silences.first?["gateway"]?.string == "192.0.2.1")
         #expect(silences.first?["evidence"]?["verdict"]?.string == "silent")
     }
+
+    /// The recorder went on stating the evidence of the first uplink, with the same verdict, which no path had.
+    @Test func `after a failover, a recording has the evidence of the other uplink`() throws {
+        let host = try TestNamespace()
+        let server = try host.makePeer()
+        for (link, network) in [("w0", "192.0.2"), ("w1", "198.18.0")] {
+            try host.wire(link, "\(network).2/24", to: server)
+            try host.ip("route add default via \(network).1 metric \(link == "w0" ? 1 : 2)")
+        }
+        let file = try Scratch()
+        let recorder = try RunningNetflags(["record", "--evidence", "--events", file.path], in: host)
+        func state() throws -> [String?] {
+            let result = try NetflagsProcess.run("--json", "--explain", "--replay", file.path, "default")
+            let row = result.lines.first.flatMap { JSONValue($0) }
+            return [row?["interface"]?.string, row?["evidence"]?["verdict"]?.string]
+        }
+        try host.wait(until: "the recording has begun") { try state() == ["w0", "none"] }
+        try host.ip("route del default via 192.0.2.1")
+        try host.wait(until: "the failover is recorded") { try state() == ["w1", "none"] }
+        #expect(try recorder.end(signal: SIGINT).status == 0)
+    }
 }
