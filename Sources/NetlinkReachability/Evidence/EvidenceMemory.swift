@@ -2,7 +2,7 @@
 
 internal import RoutingModel
 
-/// The kernel's record of answers on this host, and when it was read.
+/// What shows whether anything has answered, and when it was read.
 struct AnswerReading: Sendable {
     let record: AnswerRecord
     let time: MonitorInstant

@@ -230,6 +230,6 @@ extension KernelRouting {
                 if let entry = try? NeighbourReply.read(message) { found[entry.key] = entry.reply }
             }
         }
-        return AnswerRecord(sockets: sockets, neighbours: neighbours)
+        return .kernel(sockets, neighbours)
     }
 }

@@ -28,11 +28,13 @@ final class EvidenceQuery: Query {
         }
         guard let reading, let addresses, let nextHops else { throw .missing }
         guard let reading = try known.value(of: reading) else { return NetworkEvidence() }
-        if let recorded = reading.record.recorded {
-            return try Self.evidence(recorded, try known.value(of: nextHops))
+        let paths = try known.value(of: nextHops)
+        switch reading.record {
+        case .recorded(let evidence): return try Self.evidence(evidence, paths)
+        case .kernel(let sockets, let neighbours):
+            return try known.evidence(
+                paths, sockets, neighbours, reading, addresses: try known.value(of: addresses))
         }
-        return try known.evidence(
-            try known.value(of: nextHops), reading, addresses: try known.value(of: addresses))
     }
 
     /// The evidence of a recording, if it is about one of the next hops.
@@ -95,6 +97,8 @@ extension Known {
     /// Judges the connections over some next hops, together with what earlier evaluations stored.
     fileprivate mutating func evidence(
         _ nextHops: Set<EvidenceMemory.NextHop>,
+        _ allSockets: [ConnectedSocket],
+        _ neighbours: [Neighbour.Key: NeighbourReply],
         _ reading: AnswerReading,
         addresses: [InterfaceAddress]
     ) throws(Interruption) -> NetworkEvidence {
@@ -103,11 +107,11 @@ extension Known {
         let own = Set(addresses.map(\.address.withoutZone))
         var moments: [EvidenceMemory.NextHop: EvidenceMemory.Moment] = [:]
         for nextHop in nextHops {
-            let gateway = nextHop.neighbour.flatMap { reading.record.neighbours[$0] }
+            let gateway = nextHop.neighbour.flatMap { neighbours[$0] }
             moments[nextHop] = EvidenceMemory.Moment(time: time, gateway: gateway)
         }
         let closed = nextHops.isEmpty ? [] : closed.filter { memory.isContinued && $0.time > memory.time }
-        let sockets = nextHops.isEmpty ? [] : reading.record.sockets
+        let sockets = nextHops.isEmpty ? [] : allSockets
         var (routes, isComplete) = (memory.routes, true)
         var used: Set<RouteQuery> = []
         func nextHop(of socket: ConnectedSocket, _ known: inout Known) -> EvidenceMemory.NextHop? {
@@ -137,7 +141,7 @@ extension Known {
         for query in used { note(address: query.destination) }
         let evidence = memory.judge(moments, at: time, timeAsleep: reading.timeAsleep)
         func pause(isWaiting: Bool) -> Int {
-            EvidenceTiming.pause(isWaiting: isWaiting, connections: reading.record.sockets.count)
+            EvidenceTiming.pause(isWaiting: isWaiting, connections: allSockets.count)
         }
         memory.nextReading = time + pause(isWaiting: true)
         var next = pause(isWaiting: memory.isWaiting)

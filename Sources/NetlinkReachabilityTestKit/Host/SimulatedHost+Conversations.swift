@@ -104,18 +104,18 @@ extension SimulatedHost {
     /// The sockets and neighbours of the connections, as the kernel would list them.
     var answerRecord: AnswerRecord {
         let time = now.milliseconds
-        var record = AnswerRecord()
+        var (sockets, neighbours) = ([ConnectedSocket](), [Neighbour.Key: NeighbourReply]())
         for (index, conversation) in conversations.enumerated() {
-            record.sockets.append(
+            sockets.append(
                 conversation.socket(
                     at: time, silentSince: silentSince, answeredAgain: answeredAgain,
                     cookie: UInt64(index + 1)))
             if let gateway = conversation.gateway {
-                record.neighbours[gateway] =
+                neighbours[gateway] =
                     silent == .gateway ? NeighbourReply(.failed) : NeighbourReply(.reachable, confirmed: 0)
             }
         }
-        return record
+        return .kernel(sockets, neighbours)
     }
 }
 

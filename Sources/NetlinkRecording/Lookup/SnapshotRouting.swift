@@ -18,9 +18,15 @@ package struct SnapshotRouting: Sendable {
     ///
     /// No rtnetlink message contains this fact.
     package var cellularIndexes: Set<UInt32>
-    /// Whether anything answers on the default path, and the ``NetworkSnapshot/clock`` when that was stated; `nil` if
-    /// it is not known.
-    package var evidence: (value: NetworkEvidence, clock: Int64)?
+    /// Whether anything answers on the default path at the snapshot's time; `nil` if it is not known.
+    package var evidence: NetworkEvidence?
+
+    /// Moves the snapshot's clock forward, never back.
+    package mutating func moveClock(to clock: Int64) {
+        guard clock > snapshot.clock else { return }
+        evidence = evidence?.aged(by: .milliseconds((clock - snapshot.clock) * 10))
+        snapshot.clock = clock
+    }
 
     /// Creates a source from a snapshot.
     package init(
@@ -75,14 +81,7 @@ extension SnapshotRouting: RoutingSource {
                 IPAddress.Family.allCases.flatMap { snapshot.routes(ofTable: table, $0) }
                     .filter(\.isHostRoute).map(\.destination.address))
         case .sourceAddresses(let query, let give): give(try sources(for: query.packet, after: query.answer))
-        case .answerRecord(let give):
-            give(
-                evidence.map { evidence in
-                    var record = AnswerRecord()
-                    record.recorded = evidence.value.aged(
-                        by: .milliseconds((snapshot.clock - evidence.clock) * 10))
-                    return record
-                })
+        case .answerRecord(let give): give(evidence.map(AnswerRecord.recorded))
         case .forwardingEnds, .wireGuardPeers, .connectedPeers, .multipathHashPolicy, .connect,
             .hardwareAddresses, .ssid:
             query.unknown

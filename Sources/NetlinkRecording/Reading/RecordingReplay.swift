@@ -271,7 +271,7 @@ package struct RecordingReplay: Sendable {
                 return false
             }
             requesters[port] = requester
-        case .evidence(let evidence): state.routing.evidence = evidence.map { ($0, snapshot.clock) }
+        case .evidence(let evidence): state.routing.evidence = evidence
         case .continued: if case .fileEnd = place { place = .file }
         case .overrun, .suspended, .stalled, .unwritten, .end, .clock, .follows: break
         // A table that the kernel does not have is empty. A dump without notifications is used as it is.
@@ -298,7 +298,7 @@ package struct RecordingReplay: Sendable {
         case .dump(let earlier):
             let clock = snapshot.clock
             state = earlier
-            snapshot.clock = clock
+            state.routing.moveClock(to: clock)
         }
         place = .file
     }
@@ -310,7 +310,7 @@ package struct RecordingReplay: Sendable {
         let start = self.start ?? time
         self.start = start
         let ticks = (time.microsecondsSince1970 - start.microsecondsSince1970) / 10_000
-        snapshot.clock = max(snapshot.clock, ticks)
+        state.routing.moveClock(to: ticks)
     }
 }
 

@@ -11,8 +11,8 @@ struct EvidenceWatch: Sendable {
     private let observation: NetworkObservation<NetworkEvidence>
     private let news: EventFD
     private let newest: Locked<NetworkEvidence>
-    /// The newest evidence that the recorder has taken, and when.
-    private var known: (evidence: NetworkEvidence, time: Recording.Time)?
+    /// The newest evidence that the recorder has taken.
+    private var known: StatedEvidence?
 
     init() throws(ReachabilityError) {
         let news = try Result { () throws(SystemCallError) in try EventFD() }
@@ -33,14 +33,14 @@ struct EvidenceWatch: Sendable {
     mutating func takeChange(at now: Recording.Time) -> NetworkEvidence? {
         news.reset()
         let evidence = newest.withLock(\.self)
-        guard evidence != known?.evidence else { return nil }
-        known = (evidence, now)
+        guard evidence != known?.value else { return nil }
+        known = StatedEvidence(evidence, at: now)
         return evidence
     }
 
     /// The present evidence, with its present age.
     mutating func state(at now: Recording.Time) -> NetworkEvidence {
         _ = takeChange(at: now)
-        return known.map { $0.evidence.aged(by: $0.time.duration(to: now)) } ?? NetworkEvidence()
+        return known?.at(now) ?? NetworkEvidence()
     }
 }

@@ -173,16 +173,10 @@ package struct NeighbourReply: Hashable, Sendable {
     }
 }
 
-/// The kernel's record of answers at one moment.
-package struct AnswerRecord: Sendable {
-    /// The TCP connections of the host in all states but LISTEN.
-    package var sockets: [ConnectedSocket]
-    /// The neighbours.
-    package var neighbours: [Neighbour.Key: NeighbourReply]
-    /// The evidence of a recording about its default path; `nil` for a host that shows its connections.
-    package var recorded: NetworkEvidence?
-
-    package init(sockets: [ConnectedSocket] = [], neighbours: [Neighbour.Key: NeighbourReply] = [:]) {
-        (self.sockets, self.neighbours) = (sockets, neighbours)
-    }
+/// What shows at one moment whether anything has answered.
+package enum AnswerRecord: Sendable {
+    /// The TCP connections of the host in all states but LISTEN, and its neighbours.
+    case kernel([ConnectedSocket], [Neighbour.Key: NeighbourReply])
+    /// The evidence of a recording about its default path.
+    case recorded(NetworkEvidence)
 }

@@ -50,12 +50,6 @@ struct Timeline: Hashable {
         var isLoss: Bool { isReachable == false || state == .silent }
     }
 
-    /// Evidence, and when the recorder stated it.
-    private struct StatedEvidence: Hashable {
-        let value: NetworkEvidence
-        let time: Recording.Time
-    }
-
     /// The evidence that nothing answers on a path.
     struct Silence: Hashable {
         let evidence: NetworkEvidence
@@ -211,18 +205,13 @@ extension Timeline {
             }
         case .resumed(let time):
             self.boot = boot
-            for index in lanes.indices { lanes[index].resume(at: time, of: boot, evidence(at: time)) }
+            for index in lanes.indices { lanes[index].resume(at: time, of: boot, evidence?.at(time)) }
         case .evidence(let evidence, let time):
-            self.evidence = evidence.map { StatedEvidence(value: $0, time: time) }
+            self.evidence = evidence.map { StatedEvidence($0, at: time) }
             if evidence != nil { hasEvidence = true }
             for index in lanes.indices { lanes[index].judge(by: evidence, at: time) }
         case .event: break
         }
-    }
-
-    /// The evidence with its age at a time.
-    private func evidence(at time: Recording.Time) -> NetworkEvidence? {
-        evidence.map { $0.value.aged(by: max($0.time.duration(to: time), .zero)) }
     }
 
     private mutating func apply(_ change: Recording.Change<ReachabilityReport>) {
@@ -234,7 +223,7 @@ extension Timeline {
             let before = change.before ?? lanes[change.index].newest?.answer
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
-        interval.judge(by: evidence(at: change.time))
+        interval.judge(by: evidence?.at(change.time))
         lanes[change.index].newest = interval
         lanes[change.index].add(interval)
     }

@@ -36,7 +36,7 @@ struct EvidenceQueryTests {
                 IPAddress(203, 0, 113, 10): route(3), IPAddress(203, 0, 113, 11): route(2, via: own),
             ],
             own: [InterfaceAddress(interfaceIndex: 2, address: own, prefixLength: 24)],
-            record: AnswerRecord(sockets: sockets))
+            record: .kernel(sockets, [:]))
     }
 
     private static func evidence(_ host: ScriptedAnswers) throws -> NetworkEvidence {
@@ -150,7 +150,7 @@ struct EvidenceQueryTests {
         var changes: [String] = []
         monitor.begin(at: MonitorInstant(milliseconds: 0))
         for second in stride(from: 0, through: 80, by: 4) {
-            if second == 8 { source.withLock { $0.record = AnswerRecord() } }
+            if second == 8 { source.withLock { $0.record = .kernel([], [:]) } }
             let found = monitor.advance(to: MonitorInstant(milliseconds: second * 1_100)) {
                 source.withLock { $0 }
             }
