@@ -32,6 +32,8 @@ struct Timeline: Hashable {
         var reason: String
         /// The evidence that nothing answers, and its interface; `nil` for other states.
         var silence: Silence?
+        /// The times at which it becomes known whether anything answers on the path, or unknown again, in turn.
+        var turns: [Recording.Time] = []
         /// The event that began the interval; `nil` for the first interval of a target, and after the end of a
         /// lifetime.
         var cause: ChangeCause?
@@ -48,6 +50,12 @@ struct Timeline: Hashable {
         var isReachable: Bool? { answer?.isReachable }
         /// Whether packets cannot leave, or nothing answers.
         var isLoss: Bool { isReachable == false || state == .silent }
+
+        /// Whether packets can leave at a time and nothing answers; `nil` if that is not known.
+        func isSilent(at time: Recording.Time) -> Bool? {
+            let isKnown = isReachable == false || !turns.count { $0 <= time }.isMultiple(of: 2)
+            return isKnown ? state == .silent : nil
+        }
     }
 
     /// The evidence that nothing answers on a path.
@@ -65,6 +73,8 @@ struct Timeline: Hashable {
         var newest: Interval?
         /// Whether the last interval has ended because the recorder has ended.
         var isOver = false
+        /// Whether the recording has evidence of the path, at any time.
+        var hasEvidence = false
         /// The first ``mistake`` in the removed intervals.
         var takenMistake: String?
         /// Whether a removed interval has an answer without a mistake.
@@ -131,8 +141,6 @@ struct Timeline: Hashable {
     private var boot: Recording.Boot?
     /// Whether anything answers on the default path, and when that was stated; `nil` if it is not recorded.
     private var evidence: StatedEvidence?
-    /// Whether the recording has evidence.
-    private(set) var hasEvidence = false
 
     /// Begins without intervals.
     init(targets: [String]) {
@@ -208,7 +216,6 @@ extension Timeline {
             for index in lanes.indices { lanes[index].resume(at: time, of: boot, evidence?.at(time)) }
         case .evidence(let evidence, let time):
             self.evidence = evidence.map { StatedEvidence($0, at: time) }
-            if evidence != nil { hasEvidence = true }
             for index in lanes.indices { lanes[index].judge(by: evidence, at: time) }
         case .event: break
         }
@@ -223,7 +230,7 @@ extension Timeline {
             let before = change.before ?? lanes[change.index].newest?.answer
             if interval.state == .unreachable { interval.effect = Self.effect(interval, before) }
         }
-        interval.judge(by: evidence?.at(change.time))
+        interval.judge(by: evidence?.at(change.time), at: change.time)
         lanes[change.index].newest = interval
         lanes[change.index].add(interval)
     }
@@ -258,9 +265,9 @@ extension Timeline.Lane {
         at time: Recording.Time, of boot: Recording.Boot?, _ evidence: NetworkEvidence?
     ) {
         guard intervals.last?.state == .unrecorded, var known = newest else { return }
-        (known.start, known.end, known.cause, known.effect) = (time, time, nil, nil)
+        known.begin(at: time)
         known.boot = boot
-        known.judge(by: evidence)
+        known.judge(by: evidence, at: time)
         add(known)
     }
 
@@ -268,13 +275,15 @@ extension Timeline.Lane {
     fileprivate mutating func judge(by evidence: NetworkEvidence?, at time: Recording.Time) {
         guard let last = intervals.last, last.state != .unrecorded else { return }
         var next = last
-        next.judge(by: evidence)
+        next.judge(by: evidence, at: time)
         switch (next.silence, last.silence) {
-        case (nil, nil): return
+        case (nil, nil):
+            intervals.removeLast()
+            return append(next)
         case (let one?, let other?) where one.evidence.isSameState(as: other.evidence): return
         default: break
         }
-        (next.start, next.end, next.cause, next.effect) = (time, time, nil, nil)
+        next.begin(at: time)
         add(next)
     }
 
@@ -296,6 +305,11 @@ extension Timeline.Lane {
         }
         end(at: interval.start)
         if let boot = interval.boot, let last = intervals.indices.last { intervals[last].nextBoot = boot }
+        append(interval)
+    }
+
+    private mutating func append(_ interval: Timeline.Interval) {
+        if !interval.turns.isEmpty { hasEvidence = true }
         intervals.append(interval)
     }
 
@@ -307,13 +321,21 @@ extension Timeline.Lane {
 }
 
 extension Timeline.Interval {
-    /// Sets whether packets can leave and nothing answers.
+    /// Makes a copy of an interval continue it.
+    fileprivate mutating func begin(at time: Recording.Time) {
+        (start, end, cause, effect) = (time, time, nil, nil)
+        turns = turns.count.isMultiple(of: 2) ? [] : [time]
+    }
+
+    /// Sets whether packets can leave and nothing answers from a time on.
     ///
     /// The evidence is about one interface and gateway, and so is an answer whose packets can take them.
-    fileprivate mutating func judge(by evidence: NetworkEvidence?) {
+    fileprivate mutating func judge(by evidence: NetworkEvidence?, at time: Recording.Time) {
         guard let answer, let report, report.isReachable else { return }
         silence = nil
-        if let evidence, evidence.isSilent, report.uses(evidence.interfaceIndex, evidence.gatewayAddress) {
+        let evidence = evidence.flatMap { report.uses($0) ? $0 : nil }
+        if (evidence != nil) == turns.count.isMultiple(of: 2) { turns.append(time) }
+        if let evidence, evidence.isSilent {
             let interface = report.findings.lazy.compactMap(\.interface).first {
                 $0.index == evidence.interfaceIndex
             }
@@ -325,11 +347,12 @@ extension Timeline.Interval {
 }
 
 extension ReachabilityReport {
-    /// Whether a route of the report has a nexthop with this interface and gateway.
-    fileprivate func uses(_ index: UInt32?, _ gateway: IPAddress?) -> Bool {
+    /// Whether a route of the full report has the nexthop that the evidence is about.
+    func uses(_ evidence: NetworkEvidence) -> Bool {
         findings.contains { finding in
             finding.route?.nexthops.contains {
-                $0.interfaceIndex == index && $0.gateway?.withoutZone == gateway
+                $0.interfaceIndex == evidence.interfaceIndex
+                    && $0.gateway?.withoutZone == evidence.gatewayAddress
             } ?? false
         }
     }

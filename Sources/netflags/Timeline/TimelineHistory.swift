@@ -13,7 +13,8 @@ struct TimelineHistory {
         let milliseconds: Int64
         /// Whether packets can leave; `nil` if that is not known.
         let isReachable: Bool?
-        let isSilent: Bool
+        /// Whether packets can leave and nothing answers; `nil` if that is not known.
+        let isSilent: Bool?
         let sums: TimelineTotal.Sums
     }
 
@@ -25,7 +26,6 @@ struct TimelineHistory {
 
     private let lanes: [Timeline.Lane]
     private let host: String?
-    private let hasEvidence: Bool
 
     /// - Parameters:
     ///   - timeline: The timeline; a target that is given twice is written once.
@@ -34,7 +34,6 @@ struct TimelineHistory {
         var targets: Set<String> = []
         lanes = timeline.lanes.filter { targets.insert($0.target).inserted }
         self.host = host
-        hasEvidence = timeline.hasEvidence
     }
 
     /// Writes the series, metric by metric and target by target.
@@ -42,11 +41,10 @@ struct TimelineHistory {
         try write("netflags_reachable", .gauge, "Whether packets can leave towards the target.", deliver) {
             $0.isReachable.map { $0 ? "1" : "0" }
         }
-        if hasEvidence {
-            try write("netflags_silent", .gauge, "Whether packets can leave and nothing answers.", deliver) {
-                $0.isReachable == nil ? nil : $0.isSilent ? "1" : "0"
-            }
-        }
+        try write(
+            "netflags_silent", .gauge, "Whether packets can leave and nothing answers.",
+            of: lanes.filter(\.hasEvidence), deliver
+        ) { $0.isSilent.map { $0 ? "1" : "0" } }
         try write(
             "netflags_unreachable_seconds_total", .counter,
             "The recorded time in which packets could not leave.", deliver
@@ -60,9 +58,11 @@ struct TimelineHistory {
     }
 
     private func write(
-        _ name: String, _ kind: MetricsText.Kind, _ help: String,
+        _ name: String, _ kind: MetricsText.Kind, _ help: String, of lanes: [Timeline.Lane]? = nil,
         _ deliver: (inout ByteBuffer) throws -> Void, _ value: (Sample) -> String?
     ) throws {
+        let lanes = lanes ?? self.lanes
+        guard !lanes.isEmpty else { return }
         var buffer = ByteBuffer()
         // OpenMetrics declares a counter without the suffix `_total`.
         let family = kind == .counter ? String(name.dropLast("_total".count)) : name
@@ -93,7 +93,7 @@ struct TimelineHistory {
                 try body(
                     Sample(
                         milliseconds: milliseconds, isReachable: interval.isReachable,
-                        isSilent: interval.state == .silent, sums: found))
+                        isSilent: interval.isSilent(at: part.end), sums: found))
             }
             let start = interval.start.microsecondsSince1970 / 1_000
             let end = interval.end.microsecondsSince1970 / 1_000

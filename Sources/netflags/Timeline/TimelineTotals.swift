@@ -134,8 +134,8 @@ extension TimelineTotals {
     func write(_ timeline: Timeline, to buffer: inout ByteBuffer) {
         var metrics = MetricsText()
         var targets: Set<String> = []
-        for target in timeline.lanes.map(\.target) where targets.insert(target).inserted {
-            let (total, labels) = ((lines[target] ?? TimelineTotal()).sums, [("target", target)])
+        for lane in timeline.lanes where targets.insert(lane.target).inserted {
+            let (total, labels) = ((lines[lane.target] ?? TimelineTotal()).sums, [("target", lane.target)])
             metrics.add(
                 "netflags_unreachable_seconds_total", "The recorded time in which packets could not leave.",
                 labels, MetricsText.seconds(total.unreachable), .counter)
@@ -146,7 +146,7 @@ extension TimelineTotals {
             metrics.add(
                 "netflags_silent_seconds_total",
                 "The recorded time in which packets could leave and nothing answered.", labels,
-                timeline.hasEvidence || total.silent > 0 ? MetricsText.seconds(total.silent) : nil, .counter)
+                lane.hasEvidence || total.silent > 0 ? MetricsText.seconds(total.silent) : nil, .counter)
             metrics.add(
                 "netflags_losses_total", "How often packets could not leave any more.", labels,
                 "\(total.losses)", .counter)

@@ -275,6 +275,34 @@ struct SilentTimelineTests {
         #expect(!none.contains("silent"))
     }
 
+    /// It was 0 for a target on the link, of whose path nothing is recorded.
+    @Test func `metrics have no sample of a silence that is not known`() throws {
+        func silent(_ recording: SilentRecording, _ target: String) throws -> [Double] {
+            let file = try Scratch(recording.bytes)
+            func output(_ format: String) throws -> String {
+                try NetflagsProcess.run("timeline", "--format", format, file.path, target).output
+            }
+            let samples = MetricsRules.samples(try output("openmetrics"))
+                .filter { $0.name == "netflags_silent" }
+            let hasTotal = try output("prometheus").contains("netflags_silent_seconds_total")
+            #expect(samples.isEmpty != hasTotal)
+            return samples.map(\.value)
+        }
+        #expect(try silent(.cut(), "192.0.2.9") == [])
+        #expect(try silent(.cut(), "198.51.100.7") == [0, 1, 0, 0, 0])
+        // It is left out from 40 s on.
+        var recording = SilentRecording(SilentRecording.evidence(.answered))
+        recording.state(nil, at: 40)
+        recording.end()
+        #expect(try silent(recording, "default") == [0])
+        // The path cannot be used until 50 s, which is no silence.
+        recording = SilentRecording(SilentRecording.evidence(.silent))
+        recording.change(hasRoute: false, at: 20)
+        recording.change(hasRoute: true, at: 50)
+        recording.end()
+        #expect(try silent(recording, "default") == [1, 0, 1, 1, 1])
+    }
+
     // MARK: Replays
 
     private static func evidence(
