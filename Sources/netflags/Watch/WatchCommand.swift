@@ -65,9 +65,6 @@ struct Watch: TargetListCommand {
         query.recording = replay.map { RecordedInstant(operand: $0) }
         query.format = json ? .json : .text
         query.explains = explain
-        if replay != nil {
-            try UsageError.refuse([("--evidence", evidence)], because: "--evidence is for the live kernel")
-        }
         let targets = try query.operands()
         guard let replay else { return try watch(query, targets) }
         return try write(query, targets, Recording(operand: replay))
@@ -152,7 +149,9 @@ extension Watch {
         let targets = named.map { $0.target.flatMap(Self.recorded) }
         let valid = targets.indices.filter { targets[$0].failure == nil }
         var replay = try recording.replay(
-            of: valid.compactMap { try? targets[$0].get() }.map { lines.query(query, $0) })
+            of: valid.compactMap { try? targets[$0].get() }.map {
+                lines.query(query, $0, followingPath: evidence)
+            })
         var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
         func writeInvalid(_ time: Recording.Time?) {
             let time = time ?? Recording.Time(microsecondsSince1970: 0)
@@ -164,9 +163,16 @@ extension Watch {
             case .change(let change):
                 writeInvalid(replay.start)
                 lines.write(change.result, of: valid[change.index], at: change.time, after: change.cause)
-            case .mark(let mark) where mark.kind.damage != nil: mark.kind.damage.map(printDamage)
-            case .mark(let mark) where mark.kind != .ended: printError("\(mark.time): \(mark)")
-            case .mark, .resumed, .evidence, .event: break
+            case .mark(let mark):
+                if mark.kind.isGap { lines.write(nil) }
+                if let damage = mark.kind.damage {
+                    printDamage(damage)
+                } else if mark.kind != .ended {
+                    printError("\(mark.time): \(mark)")
+                }
+            case .evidence(let found, let time):
+                if evidence { lines.write(found.map { StatedEvidence($0, at: time) }) }
+            case .resumed, .event: break
             }
         }
         writeInvalid(replay.start ?? replay.end)

@@ -11,9 +11,16 @@ final class WatchLines: Sendable {
         var targets: [String] = []
         /// Whether a remote host answers, by the index of the target.
         var evidence: [Int: NetworkEvidence] = [:]
+        /// What a recording says of answers on its default path; `nil` if it does not say, or is not asked.
+        var recorded: StatedEvidence?
         var progress: WatchProgress<Answer>
         var lineCount = 0
         var isComplete = false
+
+        /// The evidence of a recording on the path of a result; `nil` if it is about another path.
+        func recorded(of result: Answer?, at time: Recording.Time) -> NetworkEvidence? {
+            recorded.flatMap { result?.report?.uses($0.value) ?? false ? $0.at(time) : nil }
+        }
     }
 
     /// The conditions that end the run, and the command that it starts.
@@ -44,10 +51,13 @@ final class WatchLines: Sendable {
         state = Locked(State(format: format, progress: progress))
     }
 
-    /// The query that observes a target.
-    func query(_ query: TargetQuery, _ target: ReachabilityTarget) -> NetworkQuery<ReachabilityReport> {
-        let detail: ReachabilityReport.Detail = explains || settings.changes == .report ? .full : .brief
-        return .report(of: target, options: query.options, detail, onChangeOf: settings.changes)
+    /// The query that observes a target, and its path if that is followed.
+    func query(
+        _ query: TargetQuery, _ target: ReachabilityTarget, followingPath followsPath: Bool = false
+    ) -> NetworkQuery<ReachabilityReport> {
+        let changes = followsPath ? .report : settings.changes
+        let detail: ReachabilityReport.Detail = explains || changes == .report ? .full : .brief
+        return .report(of: target, options: query.options, detail, onChangeOf: changes)
     }
 
     /// Whether the settings can end the run.
@@ -98,9 +108,13 @@ final class WatchLines: Sendable {
             let old = state.progress.results[index]
             guard result != nil || old == nil else { return false }
             var line = TargetLine(target: state.targets[index], outcome: result, time: time ?? .now)
-            line.evidence = state.evidence[index]
             let news = result.map { state.progress.store($0, of: index) }
-            guard news != .repetition else { return false }
+            guard news != .repetition else {
+                if let time { writeRecorded(of: index, at: time, &state) }
+                return isOver(state)
+            }
+            if let time { state.evidence[index] = state.recorded(of: result, at: time) }
+            line.evidence = state.evidence[index]
             if explains, let result {
                 line.causes =
                     events?.causes(of: index, from: old, to: result) ?? cause.map { [ChangeCause($0)] } ?? []
@@ -117,7 +131,7 @@ final class WatchLines: Sendable {
         }
     }
 
-    /// Writes the last result of a target again, with new evidence of whether a remote host answers.
+    /// Writes the last result of a target again, with another verdict of whether a remote host answers.
     ///
     /// - Parameters:
     ///   - evidence: The new evidence.
@@ -125,14 +139,35 @@ final class WatchLines: Sendable {
     /// - Returns: Whether the settings have ended the run.
     func write(_ evidence: NetworkEvidence, of index: Int) -> Bool {
         state.withLock { state in
-            state.evidence[index] = evidence
-            guard !isOver(state), let result = state.progress.results[index] else { return isOver(state) }
-            let line = TargetLine(
-                target: state.targets[index], outcome: result, time: .now, evidence: evidence)
-            print(line, &state)
-            runner?.submit(line, of: index)
+            write(evidence, of: index, at: nil, &state)
             return isOver(state)
         }
+    }
+
+    /// Writes the last results again of the targets on whose path the evidence of a recording differs.
+    func write(_ recorded: StatedEvidence?) {
+        state.withLock { state in
+            state.recorded = recorded
+            guard let recorded else { return }
+            for index in state.targets.indices { writeRecorded(of: index, at: recorded.time, &state) }
+        }
+    }
+
+    private func writeRecorded(of index: Int, at time: Recording.Time, _ state: inout State) {
+        guard let evidence = state.recorded(of: state.progress.results[index], at: time) else { return }
+        write(evidence, of: index, at: time, &state)
+    }
+
+    private func write(
+        _ evidence: NetworkEvidence, of index: Int, at time: Recording.Time?, _ state: inout State
+    ) {
+        let isRepeated = state.evidence[index]?.isSameState(as: evidence) ?? false
+        state.evidence[index] = evidence
+        guard !isRepeated, !isOver(state), let result = state.progress.results[index] else { return }
+        let line = TargetLine(
+            target: state.targets[index], outcome: result, time: time ?? .now, evidence: evidence)
+        print(line, &state)
+        time == nil ? runner?.submit(line, of: index) : runner?.run(line)
     }
 
     private func print(_ line: TargetLine, _ state: inout State) {

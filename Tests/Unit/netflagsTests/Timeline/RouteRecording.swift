@@ -55,6 +55,11 @@ enum RouteRecording {
         stamp(clock) + route(hasRoute ? 24 : 25, flags: 0)
     }
 
+    /// The notification that another gateway, 192.0.2.9, has replaced that of the route.
+    static func failover(_ clock: ClockReading) -> [UInt8] {
+        stamp(clock) + route(24, flags: 0x100, gateway: 9)
+    }
+
     /// A recording in which the route is gone for a second, so often.
     static func losses(_ count: Int) -> [UInt8] {
         var clock = ClockReading(boot: 5, sinceBoot: 1_000_000, sinceEpoch: 1_800_000_000_000_000)
@@ -80,11 +85,11 @@ enum RouteRecording {
         return bytes
     }
 
-    private static func route(_ type: UInt16, flags: UInt16) -> [UInt8] {
+    private static func route(_ type: UInt16, flags: UInt16, gateway: UInt8 = 1) -> [UInt8] {
         var route = MessageWriter(
             type, flags: flags, [2, 0, 0, 0, 254, 3, 0, 1] + MessageWriter.number(UInt32(0)))
         route.add(4, UInt32(2))
-        route.add(5, [192, 0, 2, 1])
+        route.add(5, [192, 0, 2, gateway])
         return route.bytes
     }
 }

@@ -60,6 +60,14 @@ struct SilentRecording {
         bytes += RouteRecording.change(clock, hasRoute: hasRoute)
     }
 
+    /// The gateway is replaced by 192.0.2.9, where something answers 5 s later, and nothing 10 s after that.
+    mutating func failOver(at second: Int64) {
+        move(to: second)
+        bytes += RouteRecording.failover(clock)
+        state(Self.evidence(.answered, gateway: IPAddress(192, 0, 2, 9)), at: second + 5)
+        state(Self.evidence(.silent, gateway: IPAddress(192, 0, 2, 9)), at: second + 15)
+    }
+
     /// A gap of the recorder that ends with a dump.
     mutating func stall(until second: Int64, for milliseconds: UInt64, then evidence: NetworkEvidence?) {
         move(to: second)
@@ -321,6 +329,49 @@ struct SilentTimelineTests {
         let answered = try Self.evidence(at: 60, in: cut)
         #expect("\(answered)" == "answered within 60 s (12 of 12 connections)")
         #expect(answered.age == nil && answered.lastAnswer == nil)
+    }
+
+    @Test func `watch has a line at each change of the recorded evidence on the path of a target`() throws {
+        var recording = SilentRecording(SilentRecording.evidence(.answered))
+        recording.state(SilentRecording.evidence(.silent), at: 20)
+        recording.stall(until: 40, for: 5_000, then: SilentRecording.evidence(.silent))
+        recording.change(hasRoute: false, at: 50)
+        recording.change(hasRoute: true, at: 60)
+        recording.state(SilentRecording.evidence(.answered), at: 70)
+        recording.end()
+        let file = try Scratch(recording.bytes)
+        func lines(_ arguments: String...) throws -> [String] {
+            try NetflagsProcess.run(["watch", "--replay", file.path] + arguments).lines.map(String.init)
+        }
+        func rows(_ target: String) throws -> [String] {
+            try lines("--evidence", "--json", target).compactMap { line in
+                let row = try #require(JSONValue(line))
+                let begin = JSONValue.string("2027-01-15T08:00:00.000Z")
+                let second = begin.seconds(to: row["time"] ?? .null).rounded()
+                return "\(Int(second)) \(row["evidence"]?["verdict"]?.string ?? "-")"
+            }
+        }
+        #expect(try rows("default") == ["0 answered", "20 silent", "50 -", "60 silent", "70 answered"])
+        #expect(try rows("192.0.2.9") == ["0 -"])
+        #expect(try lines("default").count == 3)
+        let text = try lines("--evidence", "default")
+        #expect(text.count == 5 && text[1].contains("; silent for 4.1 s: 9 tries to 3 remotes"))
+        // 4.1 s at 20 s, and stated anew at 40 s.
+        #expect(text[3].contains("; silent for 24 s"))
+        let ran = try lines("--evidence", "--exec", "echo ran $NETFLAGS_EVIDENCE", "default")
+        #expect(ran.filter { $0.hasPrefix("ran") } == ["ran silent", "ran", "ran silent", "ran answered"])
+    }
+
+    @Test func `after a failover, a replay has the evidence of the other path`() throws {
+        var recording = SilentRecording(SilentRecording.evidence(.answered))
+        recording.failOver(at: 20)
+        recording.end()
+        let found = try Self.evidence(at: 30, in: recording)
+        #expect(found.verdict == .answered && found.gatewayAddress == IPAddress(192, 0, 2, 9))
+        let file = try Scratch(recording.bytes)
+        let lines = try NetflagsProcess.run("watch", "--replay", file.path, "--evidence", "default").lines
+        #expect(lines.count == 2 && lines[0].contains("; answered"))
+        #expect(lines[1].hasPrefix("2027-01-15T08:00:35.000Z") && lines[1].contains("; silent for 4.1 s"))
     }
 
     @Test func `what a recording lacks is undecided, and named`() throws {
