@@ -102,7 +102,7 @@ struct PendingReports {
             lines[index].outcome?.evidenceQuery(options).map { (index: index, query: $0) }
         }
         for (place, result) in zip(queries, source.blockingValues(of: queries.map(\.query))) {
-            lines[place.index].evidence = try? result.get()
+            lines[place.index].evidence = result
         }
         return lines
     }

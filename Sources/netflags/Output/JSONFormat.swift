@@ -19,7 +19,9 @@ struct JSONFormat: LineFormat {
                 report?.interface, report?.gateway, report?.reason, line.reason, line.outcome?.failure)
             if let time = line.time { json.member("time", time.description) }
             if explains { json.explanation(of: report) }
-            if explains && line.time == nil || line.evidence != nil { json.evidence(line.evidence) }
+            if explains && line.time == nil || line.evidence != nil {
+                json.evidence(try? line.evidence?.get())
+            }
             // The lines of check have no time.
             if explains, line.time != nil {
                 json.member("cause", object: line.causes.count == 1 ? line.causes[0] : nil) { $1.members($0) }

@@ -31,7 +31,7 @@ struct PrometheusFormat: LineFormat {
         metrics.add(
             "netflags_path_info",
             "Why packets can or cannot leave, and their address, interface and gateway.", labels, "1")
-        guard let evidence = line.evidence else { return }
+        guard let evidence = try? line.evidence?.get() else { return }
         metrics.add(
             "netflags_answer_age_seconds", "The time since anything has answered on the path.", [target],
             evidence.lastAnswer.map { MetricsText.seconds(Int64($0 / .microseconds(1))) })

@@ -15,8 +15,8 @@ struct TargetLine {
     ///
     /// Empty for the first result, and if the event is not known.
     var causes: [ChangeCause] = []
-    /// Whether a remote host answers on the path; `nil` if that was not queried, or is not known.
-    var evidence: NetworkEvidence?
+    /// Whether a remote host answers on the path, or why that is not known; `nil` if that was not queried.
+    var evidence: Result<NetworkEvidence, ReachabilityError>?
 
     /// The flags; empty without a report.
     var flags: ReachabilityFlags {

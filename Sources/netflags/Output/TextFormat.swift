@@ -71,7 +71,7 @@ struct TextFormat: LineFormat {
         if showsAddress { table.add(report.target.isName ? report.address?.description ?? "-" : "-") }
         table.add(report.interface?.name ?? "-")
         table.add(report.gateway?.description ?? "-")
-        let evidence = explains ? nil : line.evidence
+        let evidence = explains ? nil : try? line.evidence?.get()
         table.add(report.reason.description + (evidence.map { "; \($0)" } ?? ""))
         // A reason why packets cannot leave is not cut; other reasons repeat the columns before them.
         table.endRow(isWhole: line.exitStatus == .unreachable || evidence != nil) {
@@ -104,8 +104,11 @@ extension ByteBuffer {
         if let source = report.sourceAddress { explain("source", source.description) }
         if let result = report.connectResult { explain("socket", result.description) }
         if let returns = report.returns { explain("returns", returns.description) }
-        if let evidence = target.evidence, evidence.verdict != .none || evidence.lastAnswer != nil {
+        switch target.evidence {
+        case .success(let evidence)? where evidence.verdict != .none || evidence.lastAnswer != nil:
             explain("evidence", evidence.description)
+        case .failure(let error)? where report.isReachable: explain("evidence", "unknown: \(error)")
+        default: break
         }
         if report.isReachable { explain("note", "not looked at: firewall") }
     }

@@ -83,6 +83,6 @@ final class CommandRunner: Sendable {
             "NETFLAGS_LETTERS=\(line.flags.letters)",
             "NETFLAGS_REACHABLE=\(isNetworkReachable(flags: line.flags) ? "yes" : "no")",
             "NETFLAGS_REASON=\(line.reason)",
-        ] + (line.evidence.map { ["NETFLAGS_EVIDENCE=\($0.verdict.rawValue)"] } ?? [])
+        ] + ((try? line.evidence?.get()).map { ["NETFLAGS_EVIDENCE=\($0.verdict.rawValue)"] } ?? [])
     }
 }

@@ -114,7 +114,7 @@ final class WatchLines: Sendable {
                 return isOver(state)
             }
             if let time { state.evidence[index] = state.recorded(of: result, at: time) }
-            line.evidence = state.evidence[index]
+            line.evidence = state.evidence[index].map { .success($0) }
             if explains, let result {
                 line.causes =
                     events?.causes(of: index, from: old, to: result) ?? cause.map { [ChangeCause($0)] } ?? []
@@ -165,7 +165,7 @@ final class WatchLines: Sendable {
         state.evidence[index] = evidence
         guard !isRepeated, !isOver(state), let result = state.progress.results[index] else { return }
         let line = TargetLine(
-            target: state.targets[index], outcome: result, time: time ?? .now, evidence: evidence)
+            target: state.targets[index], outcome: result, time: time ?? .now, evidence: .success(evidence))
         print(line, &state)
         time == nil ? runner?.submit(line, of: index) : runner?.run(line)
     }

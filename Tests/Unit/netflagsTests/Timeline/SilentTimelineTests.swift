@@ -394,6 +394,8 @@ struct SilentTimelineTests {
         }
         let old = try NetflagsProcess.run("path", "--replay", Night.path).output
         #expect(old.contains("\nevidence     unknown: undecided: "), "\(old)")
+        let explained = try NetflagsProcess.run("--explain", "--replay", Night.path, "default").output
+        #expect(explained.contains("\n    evidence  unknown: undecided: "), "\(explained)")
     }
 
     @Test func `a sequence of the evidence has each recorded verdict`() async throws {
