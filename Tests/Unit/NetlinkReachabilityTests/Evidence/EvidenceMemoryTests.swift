@@ -364,6 +364,42 @@ struct EvidenceMemoryTests {
         #expect([10_000, 56_000, 57_000, 58_000].map { story.look(at: $0).tries } == [6, 6, 2, 0])
     }
 
+    /// The row `slow` of `Tests/Tools/evidence/faults` with the clients of `busy`, as it was sampled: the round trip
+    /// jumps to 5 s, which is an outage until the first answer.
+    @Test func `a round trip of 5 s is silence until an answer, unless another peer is heard`() {
+        let series: [(time: Int, sockets: [ConnectedSocket], heard: Int)] = [
+            (
+                3_100,
+                [
+                    Self.repeating(1, answered: 3_196, times: 3, base: 204, last: 1_208),
+                    Self.repeating(2, answered: 3_496, times: 3, base: 204, last: 1_208),
+                ], 600
+            ),
+            (
+                3_600,
+                [
+                    Self.repeating(1, answered: 3_696, times: 4, base: 204, last: 44),
+                    Self.repeating(2, answered: 3_996, times: 4, base: 204, last: 44),
+                ], 100
+            ),
+            (
+                5_100,
+                [
+                    Self.repeating(1, answered: 5_196, times: 4, base: 204, last: 1_544),
+                    Self.repeating(2, answered: 5_496, times: 4, base: 204, last: 1_544),
+                ], 600
+            ),
+            (5_600, [Self.connection(1, answered: 184), Self.connection(2, answered: 184)], 100),
+        ]
+        var (alone, beside) = (Story(), Story())
+        let verdicts = series.map { alone.look(at: $0.time, $0.sockets).verdict }
+        #expect(verdicts == [.answered, .silent, .silent, .answered])
+        let others = series.map {
+            beside.look(at: $0.time, $0.sockets + [Self.connection(6, answered: $0.heard)]).verdict
+        }
+        #expect(others == Array(repeating: .answered, count: 4))
+    }
+
     @Test func `silence lasts until an answer`() {
         var story = Story()
         let silent = [Self.repeating(1), Self.repeating(2)]
