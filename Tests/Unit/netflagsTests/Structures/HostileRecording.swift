@@ -42,6 +42,7 @@ struct HostileRecording {
             }
         }
         for _ in 0..<draw.below(8) { messages.append(draw.rule()) }
+        if draw.once(in: 2) { messages.append(draw.evidence()) }
         draw.flags = 0
         for _ in 0..<draw.below(10) { messages.append(draw.event(shape)) }
     }
@@ -292,14 +293,30 @@ private struct Draw {
 
     // MARK: Notifications
 
+    /// Whether anything answers, on a path that need not be there.
+    mutating func evidence() -> [UInt8] {
+        let isIPv6 = once(in: 3)
+        var body = [UInt8(below(9)), UInt8(below(4)), random.pick([isIPv6 ? 10 : 2, 0, 77]), 0]
+        body += MessageWriter.number(index())
+        for _ in 0..<4 { body += MessageWriter.number(random.pick([0, 3, .max] as [UInt32])) }
+        for _ in 0..<2 {
+            body += MessageWriter.number(random.pick([0, 4_100, 1 << 42, 1 << 43, .max] as [UInt64]))
+        }
+        body += bytes(isIPv6) + [UInt8](repeating: 0, count: isIPv6 ? 0 : 12)
+        var message = MessageWriter.annotation(20, once(in: 10) ? Array(body.prefix(below(56))) : body)
+        message[6] |= UInt8(flags)
+        return message
+    }
+
     mutating func event(_ shape: Int) -> [UInt8] {
-        switch below(12) {
+        switch below(13) {
         case 0, 1: return link(1 + UInt32(below(Int(count) + 1)), shape)
         case 2: return link(1 + UInt32(below(Int(count) + 1)), shape, isRemoved: true)
         case 3: return address(isRemoved: once(in: 2))
         case 4: return nexthop(isRemoved: once(in: 2))
         case 5, 6, 7: return route(isRemoved: once(in: 2))
         case 8: return rule(isRemoved: once(in: 2))
+        case 9: return evidence()
         default:
             time = random.pick([time &+ 1, time &+ 100_000, time &- 50, 0, .max, time])
             return MessageWriter.time(time)

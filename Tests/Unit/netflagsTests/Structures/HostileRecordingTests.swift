@@ -133,6 +133,9 @@ private struct HostileRun {
         PathFormat().write(
             Result { () throws(ReachabilityError) in
                 try network.blockingValue(of: .path())
+            },
+            Result { () throws(ReachabilityError) in
+                try network.blockingValue(of: .evidence())
             }, to: &buffer)
         let named = addresses.map { ReadTarget(text: "\($0)", target: .success(.address($0))) }
         OrderLine.writeText(
