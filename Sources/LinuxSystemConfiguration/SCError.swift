@@ -90,8 +90,11 @@ public func SCCopyLastError() -> CFError {
 }
 
 /// As in Apple's Foundation, a Core Foundation error can be thrown.
+// The Foundation of Linux has no such conformance, and does not export the type.
+// swift-format-ignore: AvoidRetroactiveConformances
 extension CFError: @retroactive Error {}
 
+// swift-format-ignore: AvoidRetroactiveConformances
 extension CFError: @retroactive LocalizedError {
     /// The text of `CFErrorCopyDescription`.
     public var errorDescription: String? {
