@@ -152,6 +152,7 @@ enum RecordedTime: Hashable {
     /// recording ends before the first occurrence, and that is on the day after its beginning, it is the one before.
     ///
     /// - Parameter recording: The span of the recording; `nil` if it has no time, or for a point in time.
+    /// - Returns: The time.
     func time(in recording: ClosedRange<Recording.Time>?) -> Recording.Time {
         let time = time(after: recording?.lowerBound)
         guard isTimeOfDay, let recording, time > recording.upperBound else { return time }
