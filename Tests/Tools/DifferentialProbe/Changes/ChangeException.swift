@@ -101,6 +101,19 @@ enum ChangeException: String, CaseIterable {
         }
         guard live.flags == predicted.flags else { return nil }
         var other = predicted
+        // So it is with the outer packets of a tunnel.
+        other.carriers = live.carriers
+        if other == live, let ends = snapshot.links.values.first(where: { $0.name == live.interface })?.ends,
+            let remote = ends.remote
+        {
+            var outer = RouteQuery(destination: remote, outputInterface: ends.link)
+            outer.source = ends.local
+            if !snapshot.openChoices(for: outer).isEmpty {
+                self = .open
+                return
+            }
+        }
+        other = predicted
         other.source = live.source
         if queries.contains(where: {
             (isAnyOpen || !snapshot.openChoices(for: $0).isEmpty) && live.isPossible(in: snapshot, $0)
