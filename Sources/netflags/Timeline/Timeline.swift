@@ -53,7 +53,7 @@ struct Timeline: Hashable {
 
         /// Whether packets can leave at a time and nothing answers; `nil` if that is not known.
         func isSilent(at time: Recording.Time) -> Bool? {
-            let isKnown = isReachable == false || !turns.count { $0 <= time }.isMultiple(of: 2)
+            let isKnown = isReachable == false || !turns.partitioningIndex { $0 > time }.isMultiple(of: 2)
             return isKnown ? state == .silent : nil
         }
     }
@@ -273,15 +273,17 @@ extension Timeline.Lane {
 
     /// Begins another interval with the same answer if it has become silent, or answers again.
     fileprivate mutating func judge(by evidence: NetworkEvidence?, at time: Recording.Time) {
-        guard let last = intervals.last, last.state != .unrecorded else { return }
+        guard intervals.last?.state != .unrecorded, var last = intervals.popLast() else { return }
+        guard last.silence != nil || last.isSilent(by: evidence) else {
+            // Changed in place: there can be many turns.
+            last.judge(by: evidence, at: time)
+            return append(last)
+        }
+        intervals.append(last)
         var next = last
         next.judge(by: evidence, at: time)
-        switch (next.silence, last.silence) {
-        case (nil, nil):
-            intervals.removeLast()
-            return append(next)
-        case (let one?, let other?) where one.evidence.isSameState(as: other.evidence): return
-        default: break
+        if let one = next.silence, let other = last.silence, one.evidence.isSameState(as: other.evidence) {
+            return
         }
         next.begin(at: time)
         add(next)
@@ -325,6 +327,12 @@ extension Timeline.Interval {
     fileprivate mutating func begin(at time: Recording.Time) {
         (start, end, cause, effect) = (time, time, nil, nil)
         turns = turns.count.isMultiple(of: 2) ? [] : [time]
+    }
+
+    /// Whether packets can leave and the evidence says that nothing answers.
+    fileprivate func isSilent(by evidence: NetworkEvidence?) -> Bool {
+        guard let report, report.isReachable, let evidence, evidence.isSilent else { return false }
+        return report.uses(evidence)
     }
 
     /// Sets whether packets can leave and nothing answers from a time on.
