@@ -18,6 +18,15 @@ extension Recording {
         return times.map { $0.first...$0.last }
     }
 
+    /// The time of the first entry that has one; `nil` if none has a time.
+    package func firstTime() throws(ReachabilityError) -> Time? {
+        var stream = try attempt { () throws(RecordingError) in try self.stream() }
+        while let stamp = stream.next({ $0.time }) {
+            if let stamp { return stamp }
+        }
+        return nil
+    }
+
     /// The boots of the host whose network is dumped, in order; empty if they are not known.
     package func boots() throws(ReachabilityError) -> [Boot] {
         var stream = try attempt { () throws(RecordingError) in try self.stream() }

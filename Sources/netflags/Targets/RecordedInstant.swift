@@ -26,8 +26,15 @@ struct RecordedInstant: Hashable {
         _ report: (Recording.Damage) -> Void = printDamage
     ) throws(ReachabilityError) -> RecordedRouting {
         let recording = Recording(operand: operand)
-        let instant = time?.time(in: time?.isTimeOfDay == true ? try recording.span() : nil)
-        let routing = try recording.routing(at: instant?.endOfMillisecond, notingOriginsSince: origins)
+        let start = time?.isTimeOfDay == true ? try recording.firstTime() : nil
+        var instant = time?.time(after: start)
+        var routing = try recording.routing(at: instant?.endOfMillisecond, notingOriginsSince: origins)
+        if let start, let end = routing.endBeforeInstant, let other = time?.time(in: start...max(start, end)),
+            other != instant
+        {
+            instant = other
+            routing = try recording.routing(at: other.endOfMillisecond, notingOriginsSince: origins)
+        }
         routing.damage.forEach(report)
         if let instant, let end = routing.endBeforeInstant, end < instant {
             printError(
@@ -149,15 +156,14 @@ enum RecordedTime: Hashable {
     /// The time; a time of day is its first occurrence that is not before the beginning of a recording.
     ///
     /// If the beginning is within the minute, second or millisecond that is given, it is the beginning. If the
-    /// recording ends before the first occurrence, and that is on the day after its beginning, it is the one before.
+    /// recording is of one day, and the first occurrence is on the next, it is the one before.
     ///
     /// - Parameter recording: The span of the recording; `nil` if it has no time, or for a point in time.
     /// - Returns: The time.
     func time(in recording: ClosedRange<Recording.Time>?) -> Recording.Time {
         let time = time(after: recording?.lowerBound)
-        guard isTimeOfDay, let recording, time > recording.upperBound else { return time }
-        let before = Recording.Time(microsecondsSince1970: time.microsecondsSince1970 - Self.day)
-        return before.date == recording.lowerBound.date ? before : time
+        guard isTimeOfDay, let end = recording?.upperBound, time.date > end.date else { return time }
+        return Recording.Time(microsecondsSince1970: time.microsecondsSince1970 - Self.day)
     }
 
     /// The time; a time of day is its first occurrence that is not before another time.

@@ -91,6 +91,14 @@ struct InstantTests {
         #expect(try RecordedTime(text).time(in: start...time(60)) == time(seconds))
     }
 
+    @Test func `a time of day after the end of a recording over midnight is on its last day`() throws {
+        let day: Int64 = 86_400_000_000
+        let start = Recording.Time(microsecondsSince1970: day - 1_800_000_000)
+        let end = Recording.Time(microsecondsSince1970: day + 1_440_000_000)
+        let time = Recording.Time(microsecondsSince1970: day + 4_200_000_000)
+        #expect(try RecordedTime("01:10").time(in: start...end) == time)
+    }
+
     @Test func `a span of times of day that has the recording is that of its day`() throws {
         let whole = try NetflagsProcess.run("timeline", Night.path, "default")
         let span = try NetflagsProcess.run(
