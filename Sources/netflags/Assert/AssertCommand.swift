@@ -67,6 +67,7 @@ struct Assert: NetflagsCommand {
             operand != "-" || sockets.count == 1,
             "stdin can be read only once, and the lines are about several sockets: give a file")
         var spans: [NetworkState.Expectation: [NetworkState.Expectation.Span]] = [:]
+        var mistakes: [NetworkState.Expectation: String] = [:]
         for (options, expectations) in sockets {
             let timeline = try Timeline(
                 of: Recording(operand: operand), expectations.map { ($0.name, $0.target) }, options,
@@ -77,11 +78,17 @@ struct Assert: NetflagsCommand {
             }
             for (expectation, lane) in zip(expectations, timeline.lanes) {
                 spans[expectation] = expectation.spans(of: lane)
+                mistakes[expectation] = lane.mistake
             }
         }
         var status = ExitStatus.success
         try Output.standard.deliver { buffer in
             for line in file.lines {
+                if let mistake = mistakes[line.expectation] {
+                    printError("\(file.name):\(line.number): \(mistake)")
+                    status = status.worse(.undetermined)
+                    continue
+                }
                 let spans = spans[line.expectation] ?? []
                 for span in spans { status = status.worse(span.outcome.exitStatus) }
                 format.write(line, spans, to: &buffer)

@@ -68,9 +68,13 @@ struct AssertTests {
     /// With a mistyped name, unreachable held.
     @Test(arguments: ["reachable", "unreachable"])
     func `nothing is known of an interface that does not exist`(word: String) throws {
-        let result = try Self.check("127.0.0.1 \(word) --interface nosuch0\n")
+        let line = "127.0.0.1 \(word) --interface nosuch0\n"
+        let result = try Self.check(line)
         #expect(result.status == 2)
         #expect(result.output.contains("there is no interface \"nosuch0\": give one that `ip link` lists"))
+        let always = try Self.check(line, "--always", "--replay", Night.path)
+        #expect(always.status == 2)
+        #expect(always.errors.contains("stdin:1: there is no interface \"nosuch0\""), "\(always.errors)")
     }
 
     @Test func `an answer is compared in each part, in a recording at any time`() throws {
