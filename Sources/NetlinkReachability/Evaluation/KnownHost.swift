@@ -83,14 +83,18 @@ final class KnownHost {
     lazy var addresses = facts("addresses", HostQuery.addresses)
     lazy var links = facts("interfaces", HostQuery.links)
     lazy var rules = facts("rules", HostQuery.rules)
-    /// Asked for once for all addresses, as the kernel lists whole tables.
+    /// Asked for once for all addresses of a family, as the kernel lists whole tables.
     lazy var refusingRoutes = made(
         KnownFacts("refusing routes for") { source, addresses in
-            let routes = Result { () throws(ReachabilityError) in
-                try source.routing.answer(.refusingRoutes(over: addresses) { $0 })
+            let routes = Dictionary(grouping: addresses, by: \.family).mapValues { addresses in
+                Result { () throws(ReachabilityError) in
+                    try source.routing.answer(.refusingRoutes(over: addresses) { $0 })
+                }
             }
             return addresses.map { address in
-                routes.map { $0.filter { $0.destination.contains(address) } }
+                routes[address.family, default: .success([])].map {
+                    $0.filter { $0.destination.contains(address) }
+                }
             }
         })
     lazy var askingUser = facts("user", HostQuery.askingUser)

@@ -253,14 +253,6 @@ extension Link {
     }
 }
 
-extension Array where Element: Hashable {
-    /// The elements in their order, without repetitions.
-    fileprivate func withoutRepeats() -> [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
-    }
-}
-
 // MARK: - Exits
 
 /// A nexthop of the default path that packets of one family can take.

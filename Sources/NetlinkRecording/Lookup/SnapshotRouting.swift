@@ -75,7 +75,7 @@ extension SnapshotRouting: RoutingSource {
         case .refusingRoutes(let destinations, let give):
             give(
                 destinations.flatMap { snapshot.routes(over: $0) }
-                    .filter { RouteType.refusing.contains($0.type) })
+                    .filter { RouteType.refusing.contains($0.type) }.withoutRepeats())
         case .hostRoutes(let table, let give):
             give(
                 IPAddress.Family.allCases.flatMap { snapshot.routes(ofTable: table, $0) }

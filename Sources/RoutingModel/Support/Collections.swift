@@ -19,6 +19,14 @@ extension Array {
     }
 }
 
+extension Array where Element: Hashable {
+    /// The elements in their order, without repetitions.
+    package func withoutRepeats() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
 extension [String] {
     /// The word for a number of the kernel; `nil` if there is none.
     func word(_ number: some BinaryInteger) -> String? {

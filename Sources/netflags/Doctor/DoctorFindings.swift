@@ -5,9 +5,9 @@ import NetlinkReachability
 import RoutingModel
 import SystemSupport
 
-/// The findings of `netflags doctor`, which each new value makes.
+/// The findings of `netflags doctor`.
 ///
-/// Each fact is tested separately: a refusal of one does not hide the others.
+/// A new value runs all checks. Each fact is tested separately: a refusal of one does not hide the others.
 struct DoctorFindings {
     /// The receive buffer to request, in bytes: space for about ten thousand notifications.
     static let askedBuffer: UInt32 = 8 << 20
@@ -52,7 +52,7 @@ struct DoctorFindings {
             let state = NetworkInterface.State(link, over: links.filter { $0.master == link.index })
             return addresses.filter { $0.interfaceIndex == link.index }.flatMap {
                 state.warnings(from: $0.address, on: link.name, isTunnel: link.isTunnel)
-            }.withoutRepeats
+            }.withoutRepeats()
         }
     }
 
@@ -91,14 +91,6 @@ struct DoctorFindings {
             }
             return times.sorted()[rounds / 2].nanoseconds
         }
-    }
-}
-
-extension [String] {
-    /// The words in their order, without repetitions.
-    fileprivate var withoutRepeats: [String] {
-        var seen: Set<String> = []
-        return filter { seen.insert($0).inserted }
     }
 }
 
