@@ -49,7 +49,7 @@ final class EvidenceQuery: Query {
         guard hasPath else {
             throw .undecided(
                 "evaluate the evidence",
-                "the recording has evidence of another path: that of the default path")
+                "the recorded evidence is about another path")
         }
         return recorded
     }

@@ -40,7 +40,7 @@ struct Watch: TargetListCommand {
     )
     var explain = false
 
-    @Flag(help: "Print a line at each change of the evidence, too.")
+    @Flag(help: "Print a line at each change of the verdict, too.")
     var evidence = false
 
     @Option(changes: "What counts as a change")
@@ -153,6 +153,7 @@ extension Watch {
                 lines.query(query, $0, followingPath: evidence)
             })
         var invalid = targets.enumerated().compactMap { index, target in target.failure.map { (index, $0) } }
+        var hasEvidence = false
         func writeInvalid(_ time: Recording.Time?) {
             let time = time ?? Recording.Time(microsecondsSince1970: 0)
             for (index, error) in invalid { lines.write(.failure(error), of: index, at: time) }
@@ -171,11 +172,15 @@ extension Watch {
                     printError("\(mark.time): \(mark)")
                 }
             case .evidence(let found, let time):
+                hasEvidence = true
                 if evidence { lines.write(found.map { StatedEvidence($0, at: time) }) }
             case .resumed, .event: break
             }
         }
         writeInvalid(replay.start ?? replay.end)
+        if evidence, !hasEvidence, !lines.isOver {
+            printError("the recording has no evidence; netflags record --evidence adds it")
+        }
         return lines.isOver || !lines.hasEnd ? .success : .unreachable
     }
 
