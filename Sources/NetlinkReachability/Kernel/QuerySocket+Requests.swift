@@ -279,7 +279,11 @@ struct GenericFamily {
             [Request.Attribute(CTRL_ATTR_FAMILY_NAME, text: name)])
         let family = try socket.value(naming, operation, missingFor: [ENOENT]) {
             (message) throws(MalformedMessage) -> UInt16? in
-            try message.parts(genlmsghdr.self).attributes.value(CTRL_ATTR_FAMILY_ID)
+            let attributes = try message.parts(genlmsghdr.self).attributes
+            guard let family: UInt16 = try attributes.value(CTRL_ATTR_FAMILY_ID) else {
+                throw MalformedMessage()
+            }
+            return family
         }
         guard let family else { return nil }
         let header = genlmsghdr(cmd: UInt8(command), version: 1, reserved: 0)

@@ -233,9 +233,9 @@ struct MonitorLoop: ~Copyable {
             entry(mailbox.wakeUp.descriptor), entry(feed?.descriptor), entry(sleepWatch?.descriptor),
             entry(files?.descriptor), entry(files?.mountDescriptor, POLLPRI), entry(closings?.descriptor),
         ]
-        // If a sandbox refuses poll(2), any descriptor can be ready, so each is read.
         // Until the next scheduled work, rounded up; -1 for no limit.
         let timeout = state.deadline.flatMap(clock.delay(until:))?.milliseconds ?? -1
+        // If a sandbox refuses poll(2), any descriptor can be ready, so each is read.
         let isRefused = waitForDescriptors(&entries, milliseconds: timeout) < 0
         func isReady(_ index: Int) -> Bool { isRefused || entries[index].revents != 0 }
         if isReady(0) { mailbox.wakeUp.reset() }

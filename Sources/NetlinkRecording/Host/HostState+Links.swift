@@ -66,8 +66,6 @@ extension HostState {
 
     /// Performs steps, and those that follow from each before the next one.
     ///
-    /// The steps that follow from one come before the next one.
-    ///
     /// A list instead of recursion, because a recording can contain stacks as deep as it is long. In one change, no
     /// interface goes up or changes its carrier twice, so loops of interfaces end.
     private mutating func perform(_ first: [Step]) {

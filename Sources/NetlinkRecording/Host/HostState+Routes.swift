@@ -124,8 +124,8 @@ extension HostState {
         if wanted.isOnLink {
             guard let index else { throw KernelRefusal(ENODEV, "onlink needs an interface") }
             try checkIsUp(index)
-            let fits = try gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index)
-            try require(owner == nil && fits, EINVAL, "\(gateway) is not a gateway")
+            guard owner == nil, try gateway.family == .v4 ? isUnicast(gateway) : fitsOnLink(gateway, index)
+            else { throw KernelRefusal(EINVAL, "\(gateway) is not a gateway") }
             try checkIsReady(index, gateway.family)
             return nexthop(
                 index, via: gateway, weight: wanted.weight, isOnLink: true, family: route.destination.family)

@@ -58,8 +58,13 @@ struct SocketLines {
     ) {
         let status = try? result.get()
         if let time { table.add(time.description(forWidth: lineWidth)) }
-        let colours: [ConnectionStatus.State?: Colour] = [.viable: .green, .local: .green, .lost: .red]
-        table.add(status?.state.rawValue ?? "?", in: colours[status?.state] ?? .magenta)
+        let colour: Colour =
+            switch status?.state {
+            case .viable, .local: .green
+            case .lost: .red
+            case .waiting, nil: .magenta
+            }
+        table.add(status?.state.rawValue ?? "?", in: colour)
         table.add(kind)
         table.add(NetworkConnection.end(listed.local, listed.flow.localPort))
         table.add(NetworkConnection.end(listed.remote, listed.flow.remotePort))
