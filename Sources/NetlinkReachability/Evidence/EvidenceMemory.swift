@@ -312,7 +312,7 @@ struct NextHopMemory: Sendable {
     /// Judges the state of one moment.
     mutating func judge(_ moment: EvidenceMemory.Moment, _ probes: SeenProbes) -> NetworkEvidence {
         let now = moment.time
-        noteAnswers(moment)
+        recordAnswers(moment)
         isWaiting = false
         var known = Tries()
         var others = Tries()
@@ -353,25 +353,25 @@ struct NextHopMemory: Sendable {
     }
 
     /// Records the times of answers.
-    private mutating func noteAnswers(_ moment: EvidenceMemory.Moment) {
+    private mutating func recordAnswers(_ moment: EvidenceMemory.Moment) {
         let now = moment.time
-        func note(_ time: Int, _ remote: IPAddress) {
+        func record(_ time: Int, _ remote: IPAddress) {
             if time >= since { remotes[remote] = max(remotes[remote] ?? .min, time) }
         }
-        func noteAnswer(_ time: Int) {
+        func recordAnswer(_ time: Int) {
             if time >= since { answered = max(answered ?? .min, time) }
         }
         for socket in moment.sockets {
             guard let age = socket.lastAnswer else { continue }
-            noteAnswer(now - age)
-            note(now - age, socket.flow.remote)
+            recordAnswer(now - age)
+            record(now - age, socket.flow.remote)
         }
         for closed in moment.closed {
             guard let progress = closed.socket.progress, progress.segmentsReceived ?? 0 > 0 else { continue }
-            note(closed.time, closed.socket.flow.remote)
+            record(closed.time, closed.socket.flow.remote)
             // For a socket that was never connected, the ages are the time since the machine started.
             if progress.lastAnswer < EvidenceMemory.remoteMemory {
-                noteAnswer(closed.time - progress.lastAnswer)
+                recordAnswer(closed.time - progress.lastAnswer)
             }
         }
         remotes = remotes.filter { now - $0.value < EvidenceMemory.remoteMemory }

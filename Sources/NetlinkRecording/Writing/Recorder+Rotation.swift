@@ -103,7 +103,7 @@ extension Recorder {
         var bytes: [UInt8] = []
         let time = clock.now
         bytes.appendStamped(time) { statement in
-            if !unprivileged.allowsDump(to: &statement) { lifetimes.forget() }
+            if !unprivileged.chargeDump(to: &statement) { lifetimes.forget() }
         }
         try attempt { () throws(RecordingError) in try rotation.append(bytes) }
         return lifetimes.due != nil

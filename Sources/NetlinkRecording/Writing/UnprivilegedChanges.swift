@@ -88,10 +88,10 @@ struct UnprivilegedChanges {
         budgets[cause]?.spend(count, at: now) { bytes.append(cause.omission) } ?? true
     }
 
-    /// Whether the budget allows a dump that shows whether a router has prolonged its routes.
+    /// Charges a dump that shows whether a router has prolonged its routes; returns whether the budget allows it.
     ///
     /// When the budget is used up, appends an annotation.
-    mutating func allowsDump(to bytes: inout [UInt8], at now: ContinuousClock.Instant = .now) -> Bool {
+    mutating func chargeDump(to bytes: inout [UInt8], at now: ContinuousClock.Instant = .now) -> Bool {
         spend(budgets[.lifetimes]?.dumpSize ?? 0, of: .lifetimes, at: now, to: &bytes)
     }
 

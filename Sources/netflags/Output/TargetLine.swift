@@ -124,6 +124,9 @@ extension ReachabilityError {
     /// The text for a line: of an interface that does not exist, the words of the reason `noInterface`.
     var words: String { number == ENODEV ? message : description }
 
+    /// The text after the word unknown.
+    var cause: String { code == .undecided ? message : description }
+
     /// The text for standard error, with what to write instead.
     var advice: String { number == ENODEV ? Self.adding(interfaceTo: message) : description }
 

@@ -107,7 +107,7 @@ extension ByteBuffer {
         switch target.evidence {
         case .success(let evidence)? where evidence.verdict != .none || evidence.lastAnswer != nil:
             explain("evidence", evidence.description)
-        case .failure(let error)? where report.isReachable: explain("evidence", "unknown: \(error)")
+        case .failure(let error)? where report.isReachable: explain("evidence", "unknown: \(error.cause)")
         default: break
         }
         if report.isReachable { explain("note", "not looked at: firewall") }

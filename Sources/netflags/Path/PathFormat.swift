@@ -48,7 +48,7 @@ struct PathFormat {
         text.line("DNS", path.reachesNameserver.map(Self.word) ?? "unknown: recordings hold no name servers")
         switch evidence {
         case .success(let evidence)?: text.line("evidence", evidence.description)
-        case .failure(let error)?: text.line("evidence", "unknown: \(error)")
+        case .failure(let error)?: text.line("evidence", "unknown: \(error.cause)")
         case nil: break
         }
         text.line("expensive", Self.word(path.isExpensive))

@@ -151,10 +151,10 @@ struct UnprivilegedChangesTests {
         var bytes: [UInt8] = []
         changes.dumpEnded([table], to: &bytes)
         #expect(
-            changes.allowsDump(to: &bytes, at: Self.start) && changes.allowsDump(to: &bytes, at: Self.start))
+            changes.chargeDump(to: &bytes, at: Self.start) && changes.chargeDump(to: &bytes, at: Self.start))
         #expect(bytes.isEmpty && changes.dumpDue == nil)
         #expect(
-            !changes.allowsDump(to: &bytes, at: Self.start) && !changes.allowsDump(to: &bytes, at: Self.start)
+            !changes.chargeDump(to: &bytes, at: Self.start) && !changes.chargeDump(to: &bytes, at: Self.start)
         )
         let stated = readRecording(bytes).entries.map(\.annotation)
         #expect(stated == [.changingTables([.init(.routes, family: .v6)])])

@@ -393,9 +393,9 @@ struct SilentTimelineTests {
             #expect(output.contains("silent for 24 s: 9 tries to 3 remotes"), "\(output)")
         }
         let old = try NetflagsProcess.run("path", "--replay", Night.path).output
-        #expect(old.contains("\nevidence     unknown: undecided: "), "\(old)")
+        #expect(old.contains("\nevidence     unknown: the recording has none; "), "\(old)")
         let explained = try NetflagsProcess.run("--explain", "--replay", Night.path, "default").output
-        #expect(explained.contains("\n    evidence  unknown: undecided: "), "\(explained)")
+        #expect(explained.contains("\n    evidence  unknown: the recording has none; "), "\(explained)")
     }
 
     @Test func `a sequence of the evidence has each recorded verdict`() async throws {
