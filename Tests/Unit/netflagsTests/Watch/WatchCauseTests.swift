@@ -91,28 +91,37 @@ struct WatchCauseTests {
         #expect(cause?["description"]?.string?.hasSuffix("as the MTU of w0 is too small for IPv6") == true)
     }
 
+    /// The cause of a change, as `watch` prints it, and the causes in a recording.
+    private static func causes(of words: String) throws -> (live: JSONValue?, recorded: [JSONValue?]) {
+        let host = try network()
+        let peer = try host.makePeer()
+        let file = try Scratch()
+        let recorder = try NetflagsProcess.start(
+            host.entering([NetflagsProcess.path, "record", file.path, "--events"]), descriptors: [])
+        try host.wait(until: "the recorder has begun") { try !readRecordingFile(file.path).isEmpty }
+        let cause = try cause(of: target, in: host) {
+            try host.ip(words.replacing("PEER", with: "\(peer.processIdentifier)"))
+        }
+        kill(recorder, SIGTERM)
+        _ = try NetflagsProcess.wait(recorder)
+        let rows = try NetflagsProcess.run("timeline", "--json", file.path, target).lines
+        return (cause, rows.map { JSONValue($0)?["cause"] })
+    }
+
     /// The kernel sets an interface down before it removes it.
     @Test func `an interface that is moved or removed was moved or removed, and not set down`() throws {
         for (words, verb) in [
             ("link set w0 netns PEER", "moved to another network namespace"), ("link del w0", "removed"),
         ] {
-            let host = try Self.network()
-            let peer = try host.makePeer()
-            let file = try Scratch()
-            let recorder = try NetflagsProcess.start(
-                host.entering([NetflagsProcess.path, "record", file.path, "--events"]), descriptors: [])
-            try host.wait(until: "the recorder has begun") { try !readRecordingFile(file.path).isEmpty }
-            let cause = try Self.cause(of: Self.target, in: host) {
-                try host.ip(words.replacing("PEER", with: "\(peer.processIdentifier)"))
+            var (live, recorded) = try Self.causes(of: words)
+            // On a loaded machine more time than that of a burst can pass between both.
+            for _ in 0..<4 where live?["code"] == .string("linkWentDown") {
+                (live, recorded) = try Self.causes(of: words)
             }
-            kill(recorder, SIGTERM)
-            _ = try NetflagsProcess.wait(recorder)
-            #expect(cause?["code"] == .string("linkRemoved"))
-            #expect(cause?["description"]?.string == "w0 was \(verb)")
-            let rows = try NetflagsProcess.run("timeline", "--json", file.path, Self.target).lines
-            #expect(rows.count == 2)
-            let recorded = rows.last.flatMap { JSONValue($0)?["cause"] }
-            #expect(recorded?["description"] == cause?["description"])
+            #expect(live?["code"] == .string("linkRemoved"))
+            #expect(live?["description"]?.string == "w0 was \(verb)")
+            #expect(recorded.count == 2)
+            #expect(recorded.last??["description"] == live?["description"])
         }
     }
 
