@@ -189,6 +189,12 @@ extension Packet {
                 return .unreachable(ReachabilityReason(.noRouteOutOfInterface, found.name), query)
             }
             end?.interfaceIndex = found.index
+            // To a group, a socket that is bound to a VRF sends as an unbound one does (`udp_sendmsg`).
+            if candidate.destination.family == .v4, candidate.destination.isMulticast,
+                try known.link(found.index)?.isVRF == true
+            {
+                query.outputInterface = 0
+            }
         } else if query.outputInterface == 0, candidate.destination.needsZone {
             return .unreachable(
                 ReachabilityReason(.needsInterface, candidate.destination.description), query)

@@ -51,6 +51,29 @@ struct PacketRouteTests {
         #expect(report.flags.isEmpty && report.reason.code == .noRouteOutOfInterface)
     }
 
+    /// It sends as an unbound one does, and the route of the VRF counted.
+    @Test(arguments: [(group, ReachabilityReason.Code.blackhole), (IPAddress(198, 51, 100, 1), .onLink)])
+    func `a socket that is bound to a VRF leaves it for groups alone`(
+        target: IPAddress, code: ReachabilityReason.Code
+    ) throws {
+        var vrf = Link(index: 5, name: "red", kind: "vrf")
+        vrf.vrfTable = 77
+        var rule = Rule(family: .v4, priority: 1_000, action: .lookup(table: 0))
+        rule.isL3MDev = true
+        var port = Link(index: 2, name: "eth0", portKind: "vrf")
+        port.master = 5
+        let own = InterfaceAddress(interfaceIndex: 2, address: "192.0.2.2", prefixLength: 24)
+        let host = makeHost(
+            .link(LinkReport(vrf)), .link(LinkReport(port)), .address(own), .rule(rule),
+            .route("0.0.0.0/0", dev: 2) { $0.table = 77 },
+            .route("224.0.0.0/3", nexthops: []) { $0.type = .blackhole })
+        var options = ReachabilityOptions()
+        options.interface = "red"
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        let handle = NetworkReachability(target: .address(target), options: options, source: source)
+        #expect(try handle.blockingReport(.brief).reason.code == code)
+    }
+
     // MARK: Uplinks
 
     /// A table for each uplink, and one default route for sockets without a binding.
