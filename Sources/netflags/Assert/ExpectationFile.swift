@@ -42,10 +42,14 @@ extension ExpectationFile {
     ///
     /// - Parameters:
     ///   - source: The network.
+    ///   - before: The network before the changes that made it; `nil` if there were none.
     ///   - format: The format of the output.
     ///   - buffer: The output.
     /// - Returns: The exit status.
-    func check(_ source: NetworkSource, _ format: AssertFormat, to buffer: inout ByteBuffer) -> ExitStatus {
+    func check(
+        _ source: NetworkSource, after before: NetworkSource? = nil, _ format: AssertFormat,
+        to buffer: inout ByteBuffer
+    ) -> ExitStatus {
         // All names are resolved concurrently.
         let pending = lines.map { line in
             let query = TargetQuery(targets: [], options: line.expectation.options, explains: true)
@@ -56,14 +60,23 @@ extension ExpectationFile {
         var status = ExitStatus.success
         for (line, var pending) in zip(lines, pending) {
             for answer in pending.evaluateAll().compactMap(\.outcome) {
-                // The name of the interface can be mistyped.
                 let outcome =
-                    (try? answer.get())?.reason.mistake.map { .undetermined($0) }
+                    mistake(in: line.expectation, answer, before).map { .undetermined($0) }
                     ?? line.expectation.outcome(of: answer, in: source)
                 status = status.worse(outcome.exitStatus)
                 format.write(line, answer, outcome, to: &buffer)
             }
         }
         return status
+    }
+
+    /// The message about an interface that does not exist, and that no change has removed: its name can be mistyped.
+    private func mistake(
+        in expectation: NetworkState.Expectation, _ answer: Answer, _ before: NetworkSource?
+    ) -> String? {
+        guard let mistake = (try? answer.get())?.reason.mistake else { return nil }
+        let query = NetworkQuery.report(of: expectation.target, options: expectation.options)
+        let old = try? before?.blockingValue(of: query)
+        return old.map { $0.reason.mistake == nil } ?? false ? nil : mistake
     }
 }

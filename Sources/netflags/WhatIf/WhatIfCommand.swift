@@ -89,8 +89,9 @@ struct WhatIf: NetflagsCommand {
         let file = try ExpectationFile(expectations, isReplay: true)
         let format = AssertFormat(file: file.name, isJSON: json)
         guard let recordings else {
+            let before = try NetworkState.live()
             return try Output.standard.deliver {
-                file.check(try NetworkState.live().applying(changes).source, format, to: &$0)
+                file.check(try before.applying(changes).source, after: before.source, format, to: &$0)
             }
         }
         return try recordings.forEach(
@@ -99,7 +100,9 @@ struct WhatIf: NetflagsCommand {
             var format = format
             format.recording = instant.operand
             try routing.checkIsKnown()
-            return file.check(try NetworkState(routing).applying(changes).source, format, to: &buffer)
+            let before = NetworkState(routing)
+            return file.check(
+                try before.applying(changes).source, after: before.source, format, to: &buffer)
         }
     }
 

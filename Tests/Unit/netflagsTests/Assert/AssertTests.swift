@@ -72,9 +72,22 @@ struct AssertTests {
         let result = try Self.check(line)
         #expect(result.status == 2)
         #expect(result.output.contains("there is no interface \"nosuch0\": give one that `ip link` lists"))
+        let changed = try NetflagsProcess.run(
+            ["what-if", "--replay", Night.path, "--assert", "-", "link set eth1 down"],
+            input: Array(line.utf8))
+        #expect(changed.status == 2, "\(changed)")
         let always = try Self.check(line, "--always", "--replay", Night.path)
         #expect(always.status == 2)
         #expect(always.errors.contains("stdin:1: there is no interface \"nosuch0\""), "\(always.errors)")
+    }
+
+    /// It was judged as one whose name is mistyped.
+    @Test(arguments: [("reachable", 1), ("unreachable", 0)])
+    func `an interface that a change removes is judged`(word: String, status: Int32) throws {
+        let result = try NetflagsProcess.run(
+            ["what-if", "--replay", Night.path, "--at", "02:02", "--assert", "-", "link del eth1"],
+            input: Array("10.8.3.4 \(word) --interface eth1\n".utf8))
+        #expect(result.status == status, "\(result)")
     }
 
     @Test func `an answer is compared in each part, in a recording at any time`() throws {
