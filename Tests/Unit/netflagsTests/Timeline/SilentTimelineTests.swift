@@ -396,6 +396,9 @@ struct SilentTimelineTests {
         #expect(old.contains("\nevidence     unknown: the recording has none; "), "\(old)")
         let explained = try NetflagsProcess.run("--explain", "--replay", Night.path, "default").output
         #expect(explained.contains("\n    evidence  unknown: the recording has none; "), "\(explained)")
+        let watched = try NetflagsProcess.run("watch", "--replay", Night.path, "--evidence", "default")
+        #expect(watched.errors.contains("the recording has no evidence; netflags record --evidence adds it"))
+        #expect(try NetflagsProcess.run("watch", "--replay", Night.path, "default").errors.isEmpty)
     }
 
     @Test func `a sequence of the evidence has each recorded verdict`() async throws {
