@@ -149,7 +149,7 @@ struct TimelineRows {
 /// Text beyond a portion is in a file without a name, or in memory if such a file cannot be created.
 final class WaitingText {
     /// The number of bytes that are written together.
-    static let portion = 1 << 20
+    static let portion = 1 << 18
     /// O_TMPFILE of `fcntl.h`, which the Glibc module does not import.
     private static let unnamed: Int32 = 0o20000000 | O_DIRECTORY
 

@@ -150,9 +150,9 @@ private struct Together {
     init?(_ handle: NetworkReachability) throws {
         guard case .address = handle.target.kind else { return nil }
         let source = NetworkSource.kernel
-        // More than fit into one datagram.
+        // More than fit into one datagram. Reports are asked in the same datagrams.
         flags = source.blockingValues(of: Array(repeating: handle.query, count: 70))
-        reports = source.blockingValues(of: Array(repeating: handle.reportQuery(), count: 70))
+        reports = source.blockingValues(of: Array(repeating: handle.reportQuery(), count: 2))
     }
 
     /// Describes how the results differ from those for the address alone; `nil` if they do not.

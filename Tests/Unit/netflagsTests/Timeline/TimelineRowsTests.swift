@@ -13,7 +13,7 @@ struct TimelineRowsTests {
     private static let targets = ["198.51.100.20", "192.0.2.1", "default", "198.51.100.20"]
 
     @Test func `of a recording with many losses, few intervals are in memory`() throws {
-        let file = try Scratch(RouteRecording.losses(500))
+        let file = try Scratch(RouteRecording.losses(100))
         var (most, taken) = (0, 0)
         let timeline = try Timeline(
             of: Recording(path: file.path), [(text: "default", target: .defaultPath)], ReachabilityOptions(),
@@ -22,12 +22,12 @@ struct TimelineRowsTests {
             taken += timeline.removeEnded(0).count
             most = max(most, timeline.lanes[0].intervals.count)
         }
-        #expect(most == 2 && taken + timeline.lanes[0].intervals.count == 1_000)
+        #expect(most == 2 && taken + timeline.lanes[0].intervals.count == 200)
     }
 
     @Test func `rows are written before the recording ends`() throws {
         // What the process does not read while its output is full finds room in the pipe.
-        let bytes = RouteRecording.losses(1_200)
+        let bytes = RouteRecording.losses(320)
         var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
         guard socketpair(AF_UNIX, Self.kind, 0, &input) == 0, socketpair(AF_UNIX, Self.kind, 0, &output) == 0
         else {
@@ -44,12 +44,12 @@ struct TimelineRowsTests {
         #expect(poll(&wait, 1, 60_000) == 1)
         close(input[1])
         let (rows, _) = FileBytes.read(output[0], upTo: .max)
-        #expect(rows.count { $0 == UInt8(ascii: "\n") } == 2_400)
+        #expect(rows.count { $0 == UInt8(ascii: "\n") } == 640)
         #expect(try NetflagsProcess.end(process).status == 1)
     }
 
     @Test func `the cursor moves with the rows that are written`() throws {
-        let file = try Scratch(RouteRecording.losses(1_200))
+        let file = try Scratch(RouteRecording.losses(320))
         let cursor = try Scratch()
         unlink(cursor.path)
         let arguments = ["timeline", "--json", "--cursor-file", cursor.path, file.path, "default"]
@@ -72,7 +72,7 @@ struct TimelineRowsTests {
         _ = try NetflagsProcess.end(process)
         let rest = try NetflagsProcess.run(arguments).lines.count
         let all = try NetflagsProcess.run("timeline", "--json", file.path, "default").lines.count
-        #expect(rest < all - 1_000 && all == 2_400)
+        #expect(rest < all - 250 && all == 640)
     }
 
     @Test(arguments: [false, true], [false, true])
