@@ -87,8 +87,10 @@ package struct HostState: Sendable {
         state.isDormant = link.operationalState == .dormant
         state.reportsState = link.reportsState
         if state.isUp, state.hasCarrier { state.reportsState = link.operationalState != .unknown }
+        // An interface stays ready without a carrier, also if its addresses are gone. An address that was given to it
+        // before it was ready has the route as well.
         state.isReady =
-            state.isOperational && (!addresses.isEmpty || hasMulticastRoute(link.index))
+            state.isUp && (addresses.isEmpty ? hasMulticastRoute(link.index) : state.isOperational)
         state.linkLocal = addresses.generatedLinkLocal
         state.hasLinkLocal = state.linkLocal != nil || !state.isReady && !link.flags.contains(.loopback)
         return state

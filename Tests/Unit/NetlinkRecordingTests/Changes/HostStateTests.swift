@@ -61,6 +61,25 @@ struct HostStateTests {
         #expect(Self.routes(host, to: "2001:db8:0::/64").count == 1)
     }
 
+    /// A carrier that comes back gives no address to an interface that was ready before: IF_READY.
+    @Test(arguments: [(false, 1), (true, 0)])
+    func `a carrier gives a link-local address only where there was none yet`(wasReady: Bool, count: Int)
+        throws
+    {
+        var host = HostState()
+        var interface = HostState.Interface()
+        interface.hasCarrier = wasReady
+        host.add(Link(index: 2, name: "eth0", flags: [], operationalState: .down), interface)
+        try host.make(HostChange("link set eth0 up"))
+        for address in host.snapshot.addresses(ofInterface: 2, family: .v6) {
+            host.apply(.removedAddress(address), .address(isLoss: true))
+        }
+        host.setCarrier(2, false)
+        var later = HostState(host.routing)
+        later.setCarrier(2, true)
+        #expect(later.snapshot.addresses(ofInterface: 2, family: .v6).count == count)
+    }
+
     /// No IFLA_LINK names the interface of a vxlan, and it stayed: `vxlan_handle_lowerdev_unregister`.
     @Test func `a vxlan goes with the interface that it is bound to`() throws {
         var host = HostState()
