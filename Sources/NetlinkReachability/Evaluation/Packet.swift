@@ -256,7 +256,39 @@ extension Packet {
             return choice
         }
         let takesOne = try usesOneNexthop(of: bound, query, &known)
+        if !takesOne { try requireOneAnswer(of: bound, query, &known) }
         return bound.taken(by: choice, of: entryQuery(query), takesOne: takesOne)
+    }
+
+    /// Refuses to decide where some of several nexthops do not let a loopback source leave (`route_localnet`), and a
+    /// hash that is not known chooses the nexthop.
+    private func requireOneAnswer(
+        of entry: RouteAnswer,
+        _ query: RouteQuery,
+        _ known: inout Known
+    ) throws(Interruption) {
+        guard query.source?.isLoopback == true, query.outputInterface == 0, query.destination.family == .v4,
+            try known.unnotified.multipathHashPolicies.get(.v4)?.choosesOneNexthop(for: query) != true
+        else { return }
+        var entry = entry
+        if entry == .rejected(.blackhole) {
+            // The kernel refuses the source, and shows no entry.
+            guard let found = known.findAnswer(to: entryQuery(query.from(nil))) else { throw .missing }
+            entry = try known.value(of: found)
+        }
+        guard entry.hasSeveralNexthops else { return }
+        let answers = entry.nexthops.map { nexthop in
+            known.findAnswer(to: query.forPacket.with { $0.outputInterface = nexthop.interfaceIndex })
+        }
+        var leaves: Set<Bool> = []
+        for answer in answers {
+            guard let answer else { throw .missing }
+            leaves.insert(try known.value(of: answer) != .rejected(.blackhole))
+        }
+        guard leaves.count > 1 else { return }
+        throw .undecided(
+            "find the route of \(query)",
+            "the kernel chooses a nexthop by a hash, and only some of the interfaces have route_localnet")
     }
 
     /// Whether all packets to the address use the nexthop of the kernel's answer.

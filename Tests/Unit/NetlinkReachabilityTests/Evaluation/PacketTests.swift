@@ -206,6 +206,25 @@ struct PacketTests {
         #expect(!answer.isNexthopUndecided)
     }
 
+    /// The flags had been those of the nexthop that the kernel chooses for a packet without ports.
+    @Test(
+        arguments: [
+            (.addresses, [2], "from 127.0.0.1 through "), (.init(rawValue: 1), [2], "failed 0"),
+            (.init(rawValue: 3), [3], "failed 0"), (.init(rawValue: 1), [], "from 127.0.0.1 through "),
+        ] as [(MultipathHashPolicy, [UInt32], String)])
+    func `a loopback source is undecided where some of several nexthops refuse it, and the hash is not known`(
+        policy: MultipathHashPolicy, open: [UInt32], end: String
+    ) {
+        var answers = ScriptedAnswers(policy: policy)
+        let entry = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)])
+        answers.bySource = [nil: .success(.taken(entry)), .loopbackV4: .success(.rejected(.blackhole))]
+        for index in [2, 3] as [UInt32] {
+            answers.byInterface[index] = .success(
+                open.contains(index) ? Self.answer(index) : .rejected(.blackhole))
+        }
+        #expect(Self.walk(Self.packet(remote, from: .loopbackV4), answers).last == end)
+    }
+
     // MARK: Encapsulation
 
     @Test(

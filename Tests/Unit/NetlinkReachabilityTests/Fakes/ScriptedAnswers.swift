@@ -13,7 +13,9 @@ struct ScriptedAnswers: RoutingSource {
     var choices: [IPAddress?: RoutingResult] = [:]
     /// How it chooses them.
     var policy: MultipathHashPolicy?
-    /// The answers about packets to a destination, which come before the others.
+    /// The answers about packets out of an interface, which come before the others.
+    var byInterface: [UInt32: RoutingResult] = [:]
+    /// The answers about packets to a destination, which come before those by their source.
     var byDestination: [IPAddress: RoutingResult] = [:]
     /// The source addresses that the kernel can select.
     var sources: [IPAddress] = []
@@ -41,6 +43,7 @@ struct ScriptedAnswers: RoutingSource {
     func answer(_ lookups: inout [RouteLookup], from first: Int) -> [InterfaceReading] {
         lookups.answer(from: first) { (query) throws(ReachabilityError) in
             if query.inputInterface != 0, let arriving { return try arriving.get() }
+            if let bound = byInterface[query.outputInterface] { return try bound.get() }
             if query.selectsNexthop, let choice = choices[query.source] { return try choice.get() }
             let answer = byDestination[query.destination] ?? bySource[query.source]
             return try (answer ?? .success(.rejected(.noRoute))).get()
