@@ -23,7 +23,11 @@ extension HostState {
         guard snapshot.routeTables.index(ofTable: table, flush.family) != nil else {
             throw .unknown("the table \(table) holds no route, and whether the kernel has it is not recorded")
         }
-        let matching = snapshot.routes(ofTable: table, flush.family).filter { flush.matches($0, index) }
+        // Of main, ip(8) shows no IPv6 route of type local, and flushes what it shows (`filter_nlmsg` of iproute2).
+        let hidesLocal = flush.family == .v6 && table == Route.mainTable
+        let matching = snapshot.routes(ofTable: table, flush.family).filter {
+            flush.matches($0, index) && !(hidesLocal && $0.type == .local)
+        }
         // `ip route flush` sends each route back as it was dumped, with both the nexthop and the object:
         // `rtm_to_fib_config`.
         try require(

@@ -80,6 +80,18 @@ struct HostStateTests {
         #expect(later.snapshot.addresses(ofInterface: 2, family: .v6).count == count)
     }
 
+    @Test(arguments: [("", "10.9.0.0/16", 0), ("-6 ", "2001:db8:9::/64", 1)])
+    func `a flush of main leaves an IPv6 route of type local`(option: String, prefix: String, count: Int)
+        throws
+    {
+        var host = try Self.host()
+        let destination = try #require(IPPrefix(prefix))
+        let route = Route(destination: destination, type: .local, nexthops: [Nexthop(interfaceIndex: 2)])
+        host.apply(.route(route, .last), .route(destination))
+        try host.make(HostChange("\(option)route flush root \(prefix)"))
+        #expect(Self.routes(host, to: prefix).count == count)
+    }
+
     /// No IFLA_LINK names the interface of a vxlan, and it stayed: `vxlan_handle_lowerdev_unregister`.
     @Test func `a vxlan goes with the interface that it is bound to`() throws {
         var host = HostState()
