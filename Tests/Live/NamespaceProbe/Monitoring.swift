@@ -59,10 +59,10 @@ struct Monitoring {
     ///   source.
     func settle() throws -> [String] {
         for _ in 0..<Self.patience {
-            quiesce()
+            source.quiesce(queue)
             clock.advance(by: .seconds(1))
         }
-        quiesce()
+        source.quiesce(queue)
         guard clock.now.offset < Self.lifetime else {
             throw Probe.Failure("too many steps: the query after a minute would hide a missed change")
         }
@@ -85,22 +85,6 @@ struct Monitoring {
             "deliveries=\(counters.deliveries)",
             "failures=\(counters.failures)", "refusedGroups=\(counters.refusedGroups)",
         ]
-    }
-
-    /// Waits until all notifications so far have been handled and delivered.
-    private func quiesce() {
-        // The monitor can have read notifications just before the request: later ones are handled when it is
-        // idle for the second time.
-        for _ in 0..<2 {
-            let isIdle = DispatchSemaphore(value: 0)
-            Task { [hub = source.monitor] in
-                await hub.settle()
-                isIdle.signal()
-            }
-            isIdle.wait()
-        }
-        // Each call can schedule the handler again.
-        for _ in 0..<4 { queue.sync {} }
     }
 
     private static func ask(_ query: [String]) throws -> ReachabilityFlags {

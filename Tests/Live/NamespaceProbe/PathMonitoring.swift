@@ -46,10 +46,10 @@ struct PathMonitoring {
     ///   newly opened source.
     func settle() throws -> [String] {
         for _ in 0..<3 {
-            quiesce()
+            source.quiesce(queue)
             clock.advance(by: .seconds(1))
         }
-        quiesce()
+        source.quiesce(queue)
         let fresh = NetworkSource(routing: try KernelRouting(), resolver: SystemResolver.shared)
         return try watched.map { one in
             let received = one.received.withLock { received in
@@ -65,17 +65,6 @@ struct PathMonitoring {
 
     private static func words(_ path: NetworkPath) -> String {
         (["\(path)"] + path.gateways.map { "via \($0)" }).joined(separator: " ")
-    }
-
-    private func quiesce() {
-        let isIdle = DispatchSemaphore(value: 0)
-        Task { [hub = source.monitor] in
-            await hub.settle()
-            isIdle.signal()
-        }
-        isIdle.wait()
-        // Each call can schedule the handler again.
-        for _ in 0..<4 { queue.sync {} }
     }
 
     private static func types(

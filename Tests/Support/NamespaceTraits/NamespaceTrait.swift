@@ -22,6 +22,15 @@ package struct NamespaceTrait: TestTrait, SuiteTrait, TestScoping {
     }
 }
 
+extension Trait where Self == ConditionTrait {
+    /// Skips the test where the command is not beside the tests.
+    package static var needsNetflags: Self {
+        .enabled(
+            if: ShellCommand.run("\(ShellCommand.netflags) --version").status == 0,
+            "needs the netflags command beside the tests: build the whole package")
+    }
+}
+
 extension Trait where Self == NamespaceTrait {
     /// Skips the test, with the kernel's message, on a machine without the capabilities.
     package static func needs(_ capabilities: Capability...) -> Self {

@@ -6,7 +6,7 @@ internal import Glibc
 package enum ProcessResources {
     /// The open descriptors whose target has a prefix, such as `anon_inode:inotify`.
     package static func descriptors(beginning prefix: String) -> [Int32] {
-        entries("/proc/self/fd").compactMap { Int32($0) }.filter { number in
+        names(in: "/proc/self/fd").compactMap { Int32($0) }.filter { number in
             var buffer = [CChar](repeating: 0, count: 256)
             let length = readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
             guard length > 0 else { return false }
@@ -17,7 +17,7 @@ package enum ProcessResources {
 
     /// The number of threads of the process with a name.
     package static func threads(named name: String) -> Int {
-        entries("/proc/self/task").count { contents("/proc/self/task/\($0)/comm") == name + "\n" }
+        names(in: "/proc/self/task").count { contents("/proc/self/task/\($0)/comm") == name + "\n" }
     }
 
     /// The name of the calling thread.
@@ -36,7 +36,8 @@ package enum ProcessResources {
         return (pages ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    private static func entries(_ path: String) -> [String] {
+    /// The names in a folder, sorted.
+    package static func names(in path: String) -> [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
@@ -44,9 +45,9 @@ package enum ProcessResources {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if !name.hasPrefix(".") { names.append(name) }
+            if name != ".", name != ".." { names.append(name) }
         }
-        return names
+        return names.sorted()
     }
 
     private static func contents(_ path: String) -> String {

@@ -35,20 +35,12 @@ let seed = (numbers.count > 1 ? numbers[1] : nil) ?? UInt64.random(in: 0...UInt6
 let perNetwork = max(
     1, Int(clamping: (numbers.count > 2 ? numbers[2] : nil) ?? (mode.isEmpty ? 10_000 : 100)))
 Interruption.prepare()
-switch mode {
-case "witness":
-    var run = WitnessRun(seed: seed, triples: Int(count), perNetwork: perNetwork)
-    exit(run.execute())
-case "changes":
-    var run = ChangeRun(seed: seed, changes: Int(count))
-    exit(run.execute())
-case "links":
-    var run = LinkRun(seed: seed, changes: Int(count))
-    exit(run.execute())
-case "order":
-    var run = OrderRun(seed: seed, sets: Int(count), perNetwork: perNetwork)
-    exit(run.execute())
-default:
-    var run = LookupRun(seed: seed, lookups: Int(count), perNetwork: perNetwork)
-    exit(run.execute())
-}
+var run: any Run =
+    switch mode {
+    case "witness": WitnessRun(seed: seed, triples: Int(count), perNetwork: perNetwork)
+    case "changes": ChangeRun(seed: seed, changes: Int(count))
+    case "links": LinkRun(seed: seed, changes: Int(count))
+    case "order": OrderRun(seed: seed, sets: Int(count), perNetwork: perNetwork)
+    default: LookupRun(seed: seed, lookups: Int(count), perNetwork: perNetwork)
+    }
+exit(run.execute())

@@ -10,15 +10,7 @@ import Testing
 @testable import NetlinkRecording
 
 /// `netflags record --keep`, as a process that is killed, held up, and has its disk taken away.
-@Suite(
-    .needsNetwork,
-    .enabled(
-        if: ShellCommand.run("\(ShellCommand.netflags) record --help").status == 0,
-        "needs the netflags command beside the tests: build the whole package"
-    ),
-    .enabled(if: ShellCommand.has("ip"), "needs ip of iproute2"),
-    .serialized
-)
+@Suite(.needsNetwork, .needsNetflags, .serialized)
 struct FlightRecorderTests {
     private let netflags = ShellCommand.netflags
     private let folder: TemporaryFolder

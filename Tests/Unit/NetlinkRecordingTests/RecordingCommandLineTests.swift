@@ -8,13 +8,7 @@ import Testing
 @testable import NetlinkRecording
 
 /// `netflags record`, as a process.
-@Suite(
-    .needsNetwork,
-    .enabled(
-        if: ShellCommand.run("\(ShellCommand.netflags) record --help").status == 0,
-        "needs the netflags command beside the tests: build the whole package"
-    )
-)
+@Suite(.needsNetwork, .needsNetflags)
 struct RecordingCommandLineTests {
     private let netflags = ShellCommand.netflags
 

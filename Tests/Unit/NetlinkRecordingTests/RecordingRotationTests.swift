@@ -363,18 +363,7 @@ final class TemporaryFolder: Sendable {
     }
 
     /// The names in the folder, sorted.
-    var names: [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
+    var names: [String] { ProcessResources.names(in: path) }
 
     /// What the regular files take on the disk, in bytes.
     var diskUsage: UInt64 {

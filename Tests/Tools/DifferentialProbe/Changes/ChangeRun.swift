@@ -6,7 +6,7 @@ internal import NetlinkRecording
 internal import TestSupport
 
 /// Predicts random changes of random networks, makes them, and compares.
-struct ChangeRun {
+struct ChangeRun: Run {
     /// The changes of one network.
     private static let perNetwork = 25
     /// How long the kernel may take for carriers, in steps of 50 ms: it reports some once a second.
@@ -14,42 +14,35 @@ struct ChangeRun {
 
     let seed: UInt64
     let changes: Int
-    private var agreed = 0
+    private var predicted = 0
     private var refused = 0
     private var compared = 0
     private var unknown: [String: Int] = [:]
     private var exceptions: [ChangeException: Int] = [:]
-    private var differing = 0
+    private(set) var differing = 0
+
+    var agreed: Int { predicted + refused }
 
     init(seed: UInt64, changes: Int) {
         self.seed = seed
         self.changes = changes
     }
 
-    /// - Returns: The exit status.
-    mutating func execute() -> Int32 {
-        print("seed", seed)
-        do {
-            try Namespace.prepare()
-            var network: UInt64 = 0
-            while agreed + refused + differing < changes, differing < 5, Interruption.signal == nil {
-                try compare(seed &+ network)
-                network += 1
-            }
-        } catch {
-            print("failure", error)
-            return 2
+    mutating func compareAll() throws {
+        var network: UInt64 = 0
+        while agreed + differing < changes, differing < 5, Interruption.signal == nil {
+            try compare(seed &+ network)
+            network += 1
         }
+    }
+
+    func printCounts() {
         for (reason, count) in unknown.sorted(by: { $0.key < $1.key }) { print("unknown", count, reason) }
         for exception in ChangeException.allCases {
             print("exception", exceptions[exception, default: 0], exception)
         }
         print("targets", compared)
         print("refused", refused)
-        print("differing", differing)
-        print("agreed", agreed + refused)
-        if let signal = Interruption.signal { return 128 + signal }
-        return differing == 0 ? 0 : 1
     }
 
     private mutating func compare(_ seed: UInt64) throws {
@@ -63,13 +56,13 @@ struct ChangeRun {
         let targets = generator.hostTargets() + (tunnels.isEmpty ? [] : NetworkGenerator.tunnelTargets)
         try Self.make(commands)
         var history: [String] = []
-        for _ in 0..<Self.perNetwork where agreed + refused + differing < changes {
+        for _ in 0..<Self.perNetwork where agreed + differing < changes {
             let change =
                 !tunnels.isEmpty && tunnelChanges.once(in: 2)
                 ? NetworkGenerator.tunnelChange(&tunnelChanges) : generator.hostChange()
             switch try Self.judge(change, targets) {
             case .agreed(let found):
-                agreed += 1
+                predicted += 1
                 compared += targets.count
                 exceptions.merge(found, uniquingKeysWith: +)
                 history.append(change)

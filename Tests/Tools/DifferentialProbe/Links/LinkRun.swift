@@ -11,7 +11,7 @@ internal import TestSupport
 /// Names are any bytes that the kernel takes, and interfaces lie on, in and beside each other. The answers about
 /// addresses come from the kernel and from a dump of its tables, and are the same. The C library knows each index by
 /// the same name. An answer that takes longer than ten minutes ends the process by SIGALRM.
-struct LinkRun {
+struct LinkRun: Run {
     /// The changes of one network.
     private static let perNetwork = 250
     private static let targets: [ReachabilityTarget] =
@@ -21,7 +21,8 @@ struct LinkRun {
 
     let seed: UInt64
     let changes: Int
-    private var agreed = 0
+    private(set) var agreed = 0
+    private(set) var differing = 0
     private var refused = 0
     private var moved = 0
     private var open = 0
@@ -34,34 +35,24 @@ struct LinkRun {
         self.changes = changes
     }
 
-    /// - Returns: The exit status.
-    mutating func execute() -> Int32 {
-        print("seed", seed)
-        var differing = 0
-        do {
-            try Namespace.prepare()
-            var network: UInt64 = 0
-            while agreed < changes, differing == 0, Interruption.signal == nil {
-                print("network", seed &+ network)
-                if let difference = try run(seed &+ network) {
-                    differing += 1
-                    print(difference)
-                }
-                network += 1
+    mutating func compareAll() throws {
+        var network: UInt64 = 0
+        while agreed < changes, differing == 0, Interruption.signal == nil {
+            print("network", seed &+ network)
+            if let difference = try run(seed &+ network) {
+                differing += 1
+                print(difference)
             }
-        } catch {
-            print("failure", error)
-            return 2
+            network += 1
         }
+    }
+
+    func printCounts() {
         print("refused", refused)
         print("moved", moved)
         print("exception", open, ChangeException.source)
         print("names", names)
         print("most", most)
-        print("differing", differing)
-        print("agreed", agreed)
-        if let signal = Interruption.signal { return 128 + signal }
-        return differing == 0 ? 0 : 1
     }
 
     /// - Returns: The first difference, with the changes that lead to it.

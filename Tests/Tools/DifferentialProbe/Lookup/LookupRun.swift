@@ -5,13 +5,15 @@ internal import RoutingModel
 internal import TestSupport
 
 /// Network after network, until enough was asked.
-struct LookupRun {
+struct LookupRun: Run {
     let seed: UInt64
     let lookups: Int
     let perNetwork: Int
 
     private var tally = Tally()
-    private var differing = 0
+    private(set) var differing = 0
+
+    var agreed: Int { tally.agreed }
 
     init(seed: UInt64, lookups: Int, perNetwork: Int) {
         self.seed = seed
@@ -19,30 +21,15 @@ struct LookupRun {
         self.perNetwork = perNetwork
     }
 
-    /// Asks, and prints what comes out.
-    ///
-    /// - Returns: The exit status.
-    mutating func execute() -> Int32 {
-        print("seed", seed)
-        do {
-            try Namespace.prepare()
-            try askAll()
-        } catch {
-            print("failure", error)
-            return 2
-        }
+    func printCounts() {
         for (reason, count) in tally.undecided.sorted(by: { $0.key < $1.key }) {
             print("undecided", count, reason)
         }
         print("alike", tally.alike)
         print("moved", tally.moved)
-        print("differing", differing)
-        print("agreed", tally.agreed)
-        if let signal = Interruption.signal { return 128 + signal }
-        return differing == 0 ? 0 : 1
     }
 
-    private mutating func askAll() throws {
+    mutating func compareAll() throws {
         var (network, reported, left): (UInt64, Int, Int) = (0, 0, lookups)
         while left > 0, Interruption.signal == nil {
             let comparison = Comparison(seed: seed &+ network, queries: min(perNetwork, left))

@@ -6,13 +6,16 @@ internal import RoutingModel
 internal import TestSupport
 
 /// Network after network, until enough sets of addresses were ordered.
-struct OrderRun {
+struct OrderRun: Run {
     let seed: UInt64
     let sets: Int
     let perNetwork: Int
 
     private var tally = OrderTally()
     private var networks: UInt64 = 0
+
+    var differing: Int { tally.differing }
+    var agreed: Int { tally.agreed }
 
     /// How many differences are shrunk and printed.
     private static let shownDifferences = 3
@@ -21,24 +24,7 @@ struct OrderRun {
         (self.seed, self.sets, self.perNetwork) = (seed, sets, perNetwork)
     }
 
-    /// Orders the sets, and prints what comes out.
-    ///
-    /// - Returns: The exit status.
-    mutating func execute() -> Int32 {
-        print("seed", seed)
-        do {
-            try Namespace.prepare()
-            try Namespace.copyConfiguration()
-            try Namespace.renew()
-            // Both sides read the policy again if it said so when it was first read.
-            try Getaddrinfo.configure([[.loopbackV4, .loopbackV6]], gaiConf: "reload yes\n")
-            _ = try Getaddrinfo.order(ofSet: 0)
-            _ = try NetworkSource.currentNamespace().blockingValue(of: .order(of: [.loopbackV4]))
-            try orderAll()
-        } catch {
-            print("failure", error)
-            return 2
-        }
+    func printCounts() {
         for rule in OrderedAddress.Rule.allCases { print("rule", tally.rules[rule, default: 0], rule) }
         for exception in GlibcException.allCases {
             print("exception", tally.exceptions[exception, default: 0], exception)
@@ -48,13 +34,15 @@ struct OrderRun {
         print("excepted", tally.excepted)
         print("undecided", tally.undecided)
         print("unlike", tally.unlike)
-        print("differing", tally.differing)
-        print("agreed", tally.agreed)
-        if let signal = Interruption.signal { return 128 + signal }
-        return tally.differing == 0 ? 0 : 1
     }
 
-    private mutating func orderAll() throws {
+    mutating func compareAll() throws {
+        try Namespace.copyConfiguration()
+        try Namespace.renew()
+        // Both sides read the policy again if it said so when it was first read.
+        try Getaddrinfo.configure([[.loopbackV4, .loopbackV6]], gaiConf: "reload yes\n")
+        _ = try Getaddrinfo.order(ofSet: 0)
+        _ = try NetworkSource.currentNamespace().blockingValue(of: .order(of: [.loopbackV4]))
         var (drawn, shown) = (0, 0)
         while drawn < sets, Interruption.signal == nil {
             let count = min(perNetwork, sets - drawn)

@@ -4,13 +4,16 @@ internal import Glibc
 internal import TestSupport
 
 /// Network after network, until a socket was asked often enough.
-struct WitnessRun {
+struct WitnessRun: Run {
     let seed: UInt64
     let triples: Int
     let perNetwork: Int
 
     private var tally = WitnessTally()
     private var networks: UInt64 = 0
+
+    var differing: Int { tally.differing.values.reduce(0, +) }
+    var agreed: Int { tally.agreed.values.reduce(0, +) }
 
     /// How many differences are shrunk and printed.
     private static let shownDifferences = 20
@@ -21,18 +24,7 @@ struct WitnessRun {
         self.perNetwork = perNetwork
     }
 
-    /// Asks, and prints what comes out.
-    ///
-    /// - Returns: The exit status.
-    mutating func execute() -> Int32 {
-        print("seed", seed)
-        do {
-            try Namespace.prepare()
-            try askAll()
-        } catch {
-            print("failure", error)
-            return 2
-        }
+    func printCounts() {
         if !Namespace.knows(user: TripleGenerator.otherUser) {
             print("skipped user: no other user is mapped")
         }
@@ -47,14 +39,9 @@ struct WitnessRun {
         print("moved", tally.moved)
         print("undecided", tally.undecided)
         for (sort, count) in tally.differing.sorted(by: { $0.key < $1.key }) { print("sort", count, sort) }
-        let differing = tally.differing.values.reduce(0, +)
-        print("differing", differing)
-        print("agreed", tally.agreed.values.reduce(0, +))
-        if let signal = Interruption.signal { return 128 + signal }
-        return differing == 0 ? 0 : 1
     }
 
-    private mutating func askAll() throws {
+    mutating func compareAll() throws {
         var drawn = 0
         var shown: Set<String> = []
         while drawn < triples, Interruption.signal == nil {

@@ -42,15 +42,7 @@ struct ArrivalTests {
         _ host: ScriptedAnswers, from source: IPAddress = peer, to destination: IPAddress = own,
         mark: UInt32 = 0, on interface: UInt32 = 2
     ) -> String {
-        let result = host.facts.values(of: [()]) { (_, known) throws(Interruption) in
-            var query = RouteQuery.arriving(on: interface, from: source, to: destination)
-            query.mark = mark
-            return try known.arrival(of: query)
-        }[0]
-        return switch result {
-        case .success(let arrival): arrival.description
-        case .failure(let error): "\(error.code): \(error.message)"
-        }
+        host.facts.arrival(on: interface, from: source, to: destination, mark: mark)
     }
 
     // MARK: IPv4

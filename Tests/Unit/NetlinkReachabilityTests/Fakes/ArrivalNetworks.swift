@@ -49,11 +49,20 @@ enum ArrivalNetworks {
         _ host: NetworkSnapshot, on index: UInt32, from source: String, to destination: String,
         mark: UInt32 = 0
     ) -> String {
-        let facts = NetworkFacts(
+        NetworkFacts(
             routing: SnapshotRouting(host), resolver: ScriptedResolver(), nameservers: { nil },
-            addressPolicy: { .standard })
-        let result = facts.values(of: [()]) { (_, known) throws(Interruption) in
-            var query = RouteQuery.arriving(on: index, from: address(source), to: address(destination))
+            addressPolicy: { .standard }
+        ).arrival(on: index, from: address(source), to: address(destination), mark: mark)
+    }
+}
+
+extension NetworkFacts {
+    /// What becomes of a packet that arrives, in words, or the error.
+    func arrival(
+        on index: UInt32, from source: IPAddress, to destination: IPAddress, mark: UInt32
+    ) -> String {
+        let result = values(of: [()]) { (_, known) throws(Interruption) in
+            var query = RouteQuery.arriving(on: index, from: source, to: destination)
             query.mark = mark
             return try known.arrival(of: query)
         }[0]
