@@ -17,11 +17,11 @@ private struct ArrivingPacket {
     func dropped(
         _ kind: ReachabilityReason.Code, other: String = "", icmp: (UInt8, UInt8)? = nil
     ) -> PacketArrival {
-        // If a route drops packets, the reason names the route. The kernel does not name it here, so the name stays
-        // empty.
+        // If a route drops packets, the reason names the route. The kernel names it only by its interface.
         let isOfRoute = [.unreachable, .prohibited, .blackhole].contains(kind)
         return PacketArrival(
-            outcome: .dropped, reason: ReachabilityReason(kind, isOfRoute ? "" : link.name, other: other),
+            outcome: .dropped,
+            reason: ReachabilityReason(kind, isOfRoute ? other : link.name, other: isOfRoute ? "" : other),
             icmpError: icmp.map { .init(type: $0.0, code: $0.1) })
     }
 
@@ -183,8 +183,13 @@ extension Known {
             }
             if let refusal = refusals[0] { return refusal }
         }
-        // `fib6_is_reject`. An IPv4 packet re-enters through the loopback interface, where no socket receives it.
-        if first.traits.contains(.isLoopback) { return packet.dropped(.unreachable) }
+        // IPv6 refuses the packet (`fib6_is_reject`). An IPv4 packet re-enters through the loopback interface, and is
+        // forwarded there again until its hop limit ends.
+        if first.traits.contains(.isLoopback) {
+            return packet.dropped(
+                .unreachable, other: "out of \(first.name)",
+                icmp: packet.destination.family == .v4 ? (11, 0) : (1, 0))
+        }
         let isOne = match.nexthops.count == 1
         // The kernel chooses one of several nexthops by a hash.
         let names = Set(facts.map(\.name)).sorted().joined(separator: " or ")
@@ -236,12 +241,17 @@ extension Known {
             default: break
             }
         }
-        let source = RouteQuery(destination: packet.source, outputInterface: try domain(of: packet))
+        var source = RouteQuery(destination: packet.source, outputInterface: try domain(of: packet))
+        if settings.looksBackByMark == true { source.mark = packet.query.mark }
         guard let result = findAnswer(to: source.forPacket) else { throw .missing }
         switch result.answer?.type {
         case .local where settings.takesOwnSources != true:
-            return packet.dropped(.ownSource, other: packet.source.description)
+            let words = source.mark == 0 ? "" : " with the mark 0x\(String(source.mark, radix: 16))"
+            return packet.dropped(.ownSource, other: packet.source.description + words)
         case .broadcast:
+            return packet.dropped(.martianSource, other: packet.source.description)
+        // Without a filter, only a sender that no other host can have is refused.
+        case _ where settings.reversePathFilter == 0:
             return packet.dropped(.martianSource, other: packet.source.description)
         default: return try filtered(packet)
         }
@@ -258,7 +268,7 @@ extension Known {
         let addresses = host.addresses.find()
         let strictness = try settings(of: packet).reversePathFilter == 2 ? "loose" : "strict"
         guard let addresses, let isOwn else { throw .missing }
-        var words = "(\(strictness)): \(packet.source) is not reached through it"
+        var words = "(\(strictness)): the way back from \(packet.destination) to \(packet.source) is another"
         let hasAddress = addresses.answer?.contains {
             $0.interfaceIndex == packet.link.index && $0.address.family == .v4
         }
@@ -280,6 +290,8 @@ extension Known {
             } else if result.answer?.isRejected == true {
                 words = "(\(strictness)): there is no way back to \(packet.source)"
             }
+        } else if strictness == "loose" {
+            words = "(loose): there is no way back from \(packet.destination) to \(packet.source)"
         }
         return packet.dropped(.reversePathFilter, other: words)
     }

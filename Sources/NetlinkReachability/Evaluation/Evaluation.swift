@@ -181,6 +181,8 @@ package struct Evaluation: Hashable, Sendable {
         return switch kind {
         case .noFamily: (family, "")
         case .noRouteOutOfInterface: (boundInterface ?? interface, "")
+        // A route out of the loopback interface.
+        case .unreachable where facts != nil: ("out of \(interface)", "")
         case .unreachable, .prohibited, .blackhole: (basis.refusal, "")
         case .refusedByRule: (basis.refusal, answer?.rejection?.verb ?? "")
         case .noSourceAddress:

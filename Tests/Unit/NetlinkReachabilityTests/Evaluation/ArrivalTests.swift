@@ -57,7 +57,7 @@ struct ArrivalTests {
             (.taken(RouteMatch(.multicast, nil)), "delivered: a multicast group on eth2"),
             (unicast(3), "forwarded: on the link of eth3, no gateway needed"),
             (unicast(3, via: peer), "forwarded: through gateway 203.0.113.9 on eth3"),
-            (unicast(1), "dropped: a route or rule says unreachable; silently"),
+            (unicast(1), "dropped: the route out of lo says unreachable; the sender gets ICMP 11/0"),
             (errno(101), "dropped: no route; the sender gets ICMP 3/0"),
             (errno(13), "dropped: a route or rule prohibits it; the sender gets ICMP 3/13"),
             (errno(113), "dropped: this host does not forward packets that arrive on eth2; silently"),
@@ -130,6 +130,34 @@ struct ArrivalTests {
         #expect(words(true).contains("reverse path filter"))
     }
 
+    /// It was named as that of the filter, which is off.
+    @Test func `a sender that its mark makes an address of this host is named so`() {
+        func words(_ looks: Bool, mark: UInt32) -> String {
+            var rule = Rule(family: .v4, priority: 5, action: .lookup(table: 100))
+            rule.mark = Masked(1)
+            var host = ArrivalNetworks.host(
+                .rule(rule), .route("0.0.0.0/0", dev: 1) { ($0.type, $0.table) = (.local, 100) })
+            host.settings.looksBackByMark = looks
+            return ArrivalNetworks.words(
+                host, on: 3, from: "203.0.113.9", to: "198.51.100.2", mark: mark)
+        }
+        #expect(words(false, mark: 1) == "delivered: this host's own address")
+        #expect(
+            words(true, mark: 1)
+                == "dropped: the sender 203.0.113.9 with the mark 0x1 is an address of this host; silently")
+    }
+
+    /// The filter that is off was named.
+    @Test func `a sender that a rule makes an address of this host is refused without a filter`() {
+        let host = ArrivalNetworks.host(
+            .rule(.v4, 50, .lookup(table: 100)) { $0.source = NetworkChange.parsed("198.51.100.2/32") },
+            .route("0.0.0.0/0", via: "192.0.2.1", dev: 2),
+            .route("0.0.0.0/0", dev: 1) { ($0.type, $0.table) = (.local, 100) })
+        #expect(
+            ArrivalNetworks.words(host, on: 3, from: "203.0.113.9", to: "198.51.100.2")
+                == "dropped: no packet from outside can come from 203.0.113.9; silently")
+    }
+
     @Test func `an interface without an address is named where the filter drops`() {
         let host = Self.host(Self.errno(18)) {
             $0.own = []
@@ -196,6 +224,14 @@ struct ArrivalTests {
         #expect(words("fe80::9") { $0.all.ipv6Forwards = true }.contains("stay on the link of eth2"))
         #expect(words("fe80::9") { $0.own.ipv6IsOff = true }.contains("IPv6 is off on eth2"))
         #expect(words("2001:db8::9") { $0.own.ipv6IsOff = nil }.contains("disable_ipv6 of eth2"))
+    }
+
+    /// It was said to be dropped silently.
+    @Test func `the sender of an IPv6 packet that is routed out of the loopback interface gets ICMP`() {
+        let words = Self.words(
+            Self.host(Self.unicast(1)) { $0.settings.all.ipv6Forwards = true },
+            from: address("2001:db8::9"), to: address("2001:db8:1::1"))
+        #expect(words == "dropped: the route out of lo says unreachable; the sender gets ICMP 1/0")
     }
 
     @Test(arguments: [

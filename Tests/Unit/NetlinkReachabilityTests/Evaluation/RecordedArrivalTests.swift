@@ -101,6 +101,11 @@ struct RecordedArrivalTests {
             .removedAddress(
                 InterfaceAddress(interfaceIndex: 3, address: IPAddress(198, 51, 100, 2), prefixLength: 24)))
         #expect(Self.word(host, 3, to: "192.0.2.2").hasSuffix("(loose): eth1 has no IPv4 address"))
+        host = ArrivalNetworks.host()
+        ArrivalNetworks.set(&host, 3) { ($0.reversePathFilter, $0.ipv4Forwards) = (2, true) }
+        #expect(
+            Self.word(host, 3, to: "192.0.2.9")
+                .hasSuffix("(loose): there is no way back from 192.0.2.9 to 203.0.113.9"))
     }
 
     // MARK: Forwarding
@@ -128,7 +133,10 @@ struct RecordedArrivalTests {
             Self.rule(100, .lookup(table: 77)) { $0.inputInterface = "eth1" },
             .route("0.0.0.0/0", via: "198.51.100.1", dev: 3) { $0.table = 77 })
         // From eth0 to eth1: the way back, as if from eth1, is eth1.
-        #expect(Self.word(host, 2, to: "10.0.0.9").contains("the reverse path filter of eth0"))
+        #expect(
+            Self.word(host, 2, to: "10.0.0.9")
+                == "dropped: the reverse path filter of eth0 (strict): the way back from 10.0.0.9 to 203.0.113.9 is "
+                + "another")
         // To the host itself the rule does not count.
         #expect(Self.word(host, 2, to: "192.0.2.2").hasPrefix("delivered"))
     }
