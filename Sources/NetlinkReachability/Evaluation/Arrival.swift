@@ -403,6 +403,7 @@ extension Known {
     ) throws(Interruption) -> PacketArrival? {
         guard let query = evaluation.query, query.wantsEntry, evaluation.rank == 2,
             let answer = evaluation.answer, answer.type == .unicast, !answer.isEncapsulated,
+            !query.destination.isMulticast,
             let interface = evaluation.nexthop?.interfaceIndex
         else { return nil }
         guard let own = evaluation.sourceAddress else {

@@ -150,11 +150,9 @@ package struct Evaluation: Hashable, Sendable {
             && answer?.path == other.answer?.path && answer?.entry == other.answer?.entry
     }
 
-    /// The gateway of a unicast route.
-    ///
-    /// Routes of other types do not use their gateway.
+    /// The gateway of a route that leaves the host.
     package var gateway: IPAddress? {
-        answer?.type == .unicast ? nexthop?.gateway : nil
+        answer?.type?.leavesHost == true ? nexthop?.gateway : nil
     }
 
     /// The nexthops that packets can take instead of ``nexthop``, because the kernel chooses by a hash that is not

@@ -207,9 +207,7 @@ package enum ReachabilityRules {
         }
         if traits.contains(nexthop.dropper(of: destination)) { return ([], .payloadNotCarried) }
         if traits.contains(.hasNoPeer) { return ([], .noPeer) }
-        // The type is checked first: the entry behind a multicast or broadcast address can name the gateway of a
-        // covering route, which such packets do not use.
-        let takesGateway = type == .unicast && nexthop.gateway != nil
+        let takesGateway = nexthop.gateway != nil
         var flags: ReachabilityFlags = [.reachable]
         let isPointToPoint = traits.contains(.isPointToPoint)
         // Apple's way to ask for a local Wi-Fi: the address of the link-local network itself, with any route.
@@ -270,9 +268,9 @@ package enum ReachabilityRules {
         isPointToPoint: Bool
     ) -> ReachabilityReason.Code {
         switch type {
+        case _ where takesGateway: .gateway
         case .broadcast: .broadcast
         case .multicast: .multicast
-        case _ where takesGateway: .gateway
         default: isPointToPoint ? .pointToPoint : .onLink
         }
     }

@@ -259,7 +259,7 @@ extension SnapshotLookup {
 
 extension IPAddress {
     var isMulticastIPv4: Bool { family == .v4 && low >> 28 == 0xe }
-    fileprivate var isLinkMulticastIPv4: Bool { family == .v4 && low >> 8 == 0xe0_0000 }
+    var isLinkMulticastIPv4: Bool { family == .v4 && low >> 8 == 0xe0_0000 }
     var isLimitedBroadcast: Bool { family == .v4 && low == 0xffff_ffff }
 }
 

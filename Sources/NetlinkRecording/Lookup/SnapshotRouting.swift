@@ -102,15 +102,23 @@ extension SnapshotRouting: RoutingSource {
             return try groupChoice(for: query) ?? linkChoice(for: query) ?? answer
         }
         let sources =
-            if let source = query.source { [source] } else {
+            if let source = query.source ?? groupSource(for: query) { [source] } else {
                 try self.sources(for: query, after: answer)
             }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
         let bound = live.filter { $0.interfaceIndex == query.outputInterface && !route.ignoresBinding }
             .prefix(1)
         route.nexthops = Array(!bound.isEmpty ? bound : live.isEmpty ? route.nexthops.prefix(1) : live[...])
-        for index in route.nexthops.indices where ignoresGateway(route.nexthops[index]) {
+        // `__mkroute_output`: a group uses the gateway of a route for groups alone.
+        let isOfGroup =
+            route.type == .broadcast
+            || query.destination.isMulticastIPv4 && route.destination.length < 4
+        for index in route.nexthops.indices where isOfGroup || ignoresGateway(route.nexthops[index]) {
             route.nexthops[index].gateway = nil
+        }
+        if isLocalGroup(query, route) {
+            route.nexthops = snapshot.links.values.filter { $0.flags.contains(.loopback) }
+                .map { Nexthop(interfaceIndex: $0.index) }
         }
         let none: IPAddress = query.destination.family == .v4 ? .anyV4 : .anyV6
         let isOnlyLocal =
@@ -177,7 +185,28 @@ extension SnapshotRouting: RoutingSource {
                 nexthops: [Nexthop(interfaceIndex: index)],
                 preferredSource: query.source
             )
-        ).with { $0.source = query.source }
+        ).with { $0.source = query.source ?? groupSource(for: query) ?? .anyV4 }
+    }
+
+    /// Whether the route of an IPv4 group is of type local: its packets stay in this host
+    /// (`ip_route_output_key_hash_rcu`).
+    private func isLocalGroup(_ query: RouteQuery, _ route: Route) -> Bool {
+        query.destination.isIPv4Group
+            && snapshot.chains(over: query.destination, inTables: [route.table]).joined().contains {
+                $0.type == .local && $0.destination == route.destination && $0.tos == route.tos
+                    && $0.priority == route.priority
+            }
+    }
+
+    /// The source that a socket bound to an interface gets for an IPv4 group before its route is looked up; `nil` for
+    /// another packet, and without an address.
+    private func groupSource(for query: RouteQuery) -> IPAddress? {
+        guard query.destination.isIPv4Group, query.source == nil, query.outputInterface != 0 else {
+            return nil
+        }
+        let isOfLink = query.destination.isLinkMulticastIPv4 || query.destination.isLimitedBroadcast
+        return snapshot.ipv4Source(
+            near: nil, scope: isOfLink ? .link : .universe, through: query.outputInterface)
     }
 
     /// Selects among the recorded addresses, those of a VRF for its interfaces.
@@ -194,7 +223,7 @@ extension SnapshotRouting: RoutingSource {
         }
         let entry = if let known = match.entry { known } else { try snapshot.answer(to: query).entry }
         guard let route = entry else { return [] }
-        if query.destination.family == .v4, route.type == .local {
+        if query.destination.family == .v4, route.type == .local || isLocalGroup(query, route) {
             return [route.preferredSource ?? query.destination.withoutZone]
         }
         var sources: [IPAddress] = []

@@ -503,8 +503,9 @@ extension RouteAnswer {
     /// The route of a packet, from the table's entry and from the kernel's answer about the packet itself.
     ///
     /// The two answers differ. For the packet, the kernel ignores a gateway that is its own address, and an exception
-    /// of the route, such as a redirect, has another gateway. Only the entry shows the other nexthops of a multipath
-    /// route, and their state.
+    /// of the route, such as a redirect, has another gateway. Broadcasts do not use the gateway of the entry, and IPv4
+    /// groups only that of a prefix of at least 4 bits (`__mkroute_output`). Only the entry shows the other nexthops of
+    /// a multipath route, and their state.
     ///
     /// - Parameters:
     ///   - packet: The answer to ``RouteQuery/forPacket``.
@@ -544,6 +545,9 @@ extension RouteMatch {
         }
         let entry = entry
         nexthops = nexthops.taken(by: choice.nexthops, to: destination, takesOne: takesOne)
+        if type != .unicast, choice.nexthops.allSatisfy({ $0.gateway == nil }) {
+            for index in nexthops.indices { nexthops[index].gateway = nil }
+        }
         self.entry = entry
     }
 }

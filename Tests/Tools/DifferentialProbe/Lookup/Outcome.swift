@@ -20,8 +20,11 @@ struct Outcome: Hashable, CustomStringConvertible {
     private var ways: Set<Way> = []
     private var destination: IPPrefix?
     private var priority: UInt32 = 0
+    /// The source of a packet to a group.
+    private var source: IPAddress?
 
-    init(_ answer: RouteAnswer) {
+    /// Describes an answer, of a packet without the prefix, which such an answer does not name.
+    init(_ answer: RouteAnswer, isOfPacket: Bool = false) {
         switch answer {
         case .rejected(let rejection):
             errno = rejection.rawValue
@@ -29,7 +32,8 @@ struct Outcome: Hashable, CustomStringConvertible {
             guard let route = match.entry else { return }
             type = route.type
             ways = Set(route.nexthops.map { Way(interface: $0.interfaceIndex, gateway: $0.gateway) })
-            guard route.nexthopID == 0 || route.destination.family == .v4 else { return }
+            source = match.source
+            guard !isOfPacket, route.nexthopID == 0 || route.destination.family == .v4 else { return }
             destination = route.destination
             priority = route.priority
         }
@@ -46,7 +50,7 @@ struct Outcome: Hashable, CustomStringConvertible {
             (way.gateway.map { "via \($0) " } ?? "") + "dev \(way.interface)"
         }
         let prefix = destination.map { " \($0) metric \(priority)" } ?? ""
-        return "\(type)\(prefix) \(ways.sorted())"
+        return "\(type)\(prefix) \(ways.sorted())" + (source.map { " from \($0)" } ?? "")
     }
 }
 
@@ -63,8 +67,13 @@ enum LookupResult: Equatable {
             let isFromOwner =
                 query.destination.isIPv4Group && query.source != nil && query.outputInterface == 0
             var query = query
-            (query.selectsNexthop, query.wantsEntry) = (isFromOwner, true)
-            self = .decided(Outcome(try source.answer(to: query)))
+            query.wantsEntry = true
+            if isFromOwner { query.selectsNexthop = true }
+            let answer = try source.answer(to: query)
+            self =
+                query.selectsNexthop && answer.hasSeveralNexthops
+                ? .undecided("a hash chooses the nexthop")
+                : .decided(Outcome(answer, isOfPacket: query.selectsNexthop))
         } catch {
             self =
                 error.code == .undecided ? .undecided(error.message) : .decided(Outcome(errno: error.number))

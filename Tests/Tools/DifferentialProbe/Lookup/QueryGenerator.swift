@@ -40,6 +40,9 @@ struct QueryGenerator {
         query.user = random.pick(users)
         // There is no such interface: both must say so.
         if random.once(in: 500) { query.outputInterface = 999_999 }
+        // A packet to a group, whose gateway and source are not those of the entry.
+        query.selectsNexthop =
+            query.destination.isIPv4Group && query.outputInterface != 0 && random.once(in: 2)
         return query
     }
 

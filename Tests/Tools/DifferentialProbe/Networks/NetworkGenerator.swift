@@ -115,7 +115,7 @@ struct NetworkGenerator {
     }
 
     private mutating func newPrefix4() -> String {
-        if random.once(in: 20) { return "224.0.0.0/3" }
+        if random.once(in: 20) { return random.pick(["224.0.0.0/3", "224.0.0.0/4", "239.0.0.0/8"]) }
         let base: UInt32 = random.pick([
             0x0a09_0000, 0x0a09_0000, 0x0a09_0000, 0xac10_0000, 0xc633_6400, 0x0a00_0100, 0x0a00_0000,
             0xc000_0200, 0xa9fe_0000, 0x7f00_0000,

@@ -51,6 +51,35 @@ struct PacketRouteTests {
         #expect(report.flags.isEmpty && report.reason.code == .noRouteOutOfInterface)
     }
 
+    /// Each was taken for a group on the link, and tried on a kernel first.
+    @Test(
+        arguments: [
+            ("0.0.0.0/0", nil), ("224.0.0.0/3", nil), ("224.0.0.0/4", gateway), ("239.0.0.0/8", gateway),
+        ] as [(String, IPAddress?)])
+    func `an IPv4 group takes the gateway of a route for groups alone`(prefix: String, own: IPAddress?) throws
+    {
+        let address = InterfaceAddress(interfaceIndex: 2, address: "192.0.2.2", prefixLength: 24)
+        let host = makeHost(.address(address), .route(prefix, via: "\(gateway)", dev: 2))
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        var options = ReachabilityOptions()
+        options.interface = "eth0"
+        let handle = NetworkReachability(target: .address(Self.group), options: options, source: source)
+        let report = try handle.blockingReport()
+        #expect(report.gateway == own && report.reason.code == (own == nil ? .multicast : .gateway))
+        // A socket that is not bound sends from its address, on the link of that.
+        let unbound = NetworkReachability(target: .address(Self.group), source: source)
+        #expect(try unbound.blockingReport().gateway == nil)
+    }
+
+    /// The answer was said to be dropped: no host sends from a group.
+    @Test func `no answer comes from a group`() throws {
+        let address = InterfaceAddress(interfaceIndex: 2, address: "2001:db8::5", prefixLength: 64)
+        let host = makeHost(.address(address), .route("ff0e::/16", via: "2001:db8::1", dev: 2, metric: 1_024))
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        let report = try NetworkReachability(target: .address("ff0e::5"), source: source).blockingReport()
+        #expect(report.reason.code == .gateway && report.returns == nil)
+    }
+
     /// It sends as an unbound one does, and the route of the VRF counted.
     @Test(arguments: [(group, ReachabilityReason.Code.blackhole), (IPAddress(198, 51, 100, 1), .onLink)])
     func `a socket that is bound to a VRF leaves it for groups alone`(

@@ -56,11 +56,10 @@ struct RulesAnswerTests {
         #expect(judgement.reason.code == .gateway)
     }
 
-    @Test(arguments: [RouteType.broadcast, .multicast]) func `the type decides before the gateway`(
-        type: RouteType
-    ) {
-        // The entry behind 224.0.0.251 is the default route, gateway and all.
-        #expect(judge(.via(2, gateway: gateway, type: type), .eth0).flags == direct)
+    /// It was direct: the kernel sends to a group through the gateway of a route for groups alone.
+    @Test func `a group with a gateway of its own is only R`() {
+        let judgement = judge(.via(2, gateway: gateway, type: .multicast), .eth0)
+        #expect(judgement.flags == .reachable && judgement.reason.code == .gateway)
     }
 
     @Test(

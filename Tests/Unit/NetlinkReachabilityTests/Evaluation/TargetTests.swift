@@ -273,13 +273,24 @@ struct TargetTests {
         #expect(connection.description == "connects from 192.0.2.1")
     }
 
-    @Test func `the gateway of a covering route is not the gateway of a group`() throws {
+    /// The entry can name the gateway of a covering route, which the packet does not take.
+    @Test(arguments: [RouteType.multicast, .broadcast], [nil, gateway])
+    func `a group has the gateway of its packets, not that of the entry`(
+        type: RouteType, own: IPAddress?
+    ) throws {
         let group = IPAddress(224, 0, 0, 251)
-        let answers: [IPAddress: [ScriptedRouting.Answer]] = [
-            group: [.route(.via(2, gateway: gateway, type: .multicast))]
+        var script = ScriptedRouting.Script(interfaces: Self.interfaces)
+        script.answers = [group: [.route(.via(2, gateway: gateway, type: type))]]
+        script.choices = [group: .route(.via(2, gateway: own, type: type))]
+        let report = try reachability(.address(group), ScriptedRouting(script)).blockingReport()
+        #expect(report.gateway == own && report.flags.contains(.isDirect) == (own == nil))
+        let both = [
+            Nexthop(interfaceIndex: 2, gateway: gateway), Nexthop(interfaceIndex: 3, gateway: gateway),
         ]
-        let network = ScriptedRouting(.init(answers: answers, interfaces: Self.interfaces))
-        #expect(try reachability(.address(group), network).blockingReport().gateway == nil)
+        let several = RouteAnswer.taken(RouteMatch(type, both))
+        let choice = RouteAnswer.taken(RouteMatch(type, Nexthop(interfaceIndex: 2, gateway: own)))
+        let taken = several.taken(by: choice, of: RouteQuery(destination: group), takesOne: false)
+        #expect(taken.nexthops.map(\.gateway) == (own == nil ? [nil, nil] : [gateway, gateway]))
     }
 
     // MARK: Races

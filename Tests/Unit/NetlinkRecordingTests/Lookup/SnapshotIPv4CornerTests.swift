@@ -275,6 +275,35 @@ struct SnapshotIPv4CornerTests {
         #expect(Self.host(route).way("224.0.1.1", dev: 2) == "multicast 224.0.0.0/4 link dev 2")
     }
 
+    /// It was unknown without a route, and that of the route with one.
+    @Test(arguments: [
+        IPAddress(224, 0, 0, 251), IPAddress(255, 255, 255, 255), IPAddress(225, 1, 1, 1),
+        IPAddress(239, 1, 1, 1),
+    ])
+    func `a group out of an interface has an address of that as source, whatever its route`(
+        group: IPAddress
+    ) throws {
+        let second = InterfaceAddress(
+            interfaceIndex: 3, address: IPAddress(198, 51, 100, 2), prefixLength: 24)
+        let host = Self.host(
+            .address(second),
+            .route("239.0.0.0/8", via: "198.51.100.1", dev: 3) { $0.preferredSource = Self.own.address })
+        let query = RouteQuery(destination: group, outputInterface: 3)
+        #expect(try SnapshotRouting(host).answer(to: query.forPacket).source == second.address)
+    }
+
+    /// It went out of the interface of the route.
+    @Test func `a group that a local route takes stays in the host, and is its own source`() throws {
+        let host = Self.host(
+            .route("239.0.0.0/8", dev: 2) { ($0.type, $0.scope) = (.local, .host) })
+        var query = RouteQuery(destination: IPAddress(239, 1, 1, 1))
+        let answer = try SnapshotRouting(host).answer(to: query.forPacket)
+        #expect(answer.type == .multicast && answer.nexthops.map(\.interfaceIndex) == [1])
+        #expect(answer.source == query.destination)
+        query.destination = IPAddress(238, 1, 1, 1)
+        #expect(try SnapshotRouting(host).answer(to: query.forPacket).nexthop?.interfaceIndex == 2)
+    }
+
     @Test func `0.0.0.0 is unreachable`() {
         #expect(Self.host().way("0.0.0.0") == "errno 113")
     }
