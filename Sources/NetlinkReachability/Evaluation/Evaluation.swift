@@ -186,7 +186,7 @@ package struct Evaluation: Hashable, Sendable {
         case .noSourceAddress:
             (boundInterface ?? candidate?.destination.zone?.description ?? "", basis.pendingSource)
         case .unusableSource: (interface, unusableSource)
-        case .loopbackSource: (query?.source?.description ?? "", "")
+        case .loopbackSource, .notOwnAddress: (query?.source?.description ?? "", "")
         case .unusableRoute: (answer?.type?.description ?? "", "")
         case .lowerInterfaceDown, .lowerNoCarrier: (interface, facts?.blockedLower?.name ?? "")
         case .tunnelWaits: (interface, basis.outerReason?.description ?? "")

@@ -13,6 +13,12 @@ extension Packet {
                 nil
             }
             if case .rule? = try refusal(judgement, route, &known) { judgement.kind = .refusedByRule }
+            // From a destination that a program declared local, a socket sends only if the host has that address.
+            if rejection == .noRoute, local == nil, !candidate.isDefaultPath,
+                route.query.source == route.query.destination
+            {
+                judgement.kind = .notOwnAddress
+            }
             return judgement
         case .answered(let answer):
             if answer.isEncapsulated { return try judgeEncapsulated(answer, route, &known) }

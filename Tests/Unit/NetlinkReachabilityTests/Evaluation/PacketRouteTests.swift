@@ -80,6 +80,19 @@ struct PacketRouteTests {
         #expect(report.reason.code == .gateway && report.returns == nil)
     }
 
+    /// The reason was that there is no route.
+    @Test func `a destination that a program declared local is no source of a socket`() throws {
+        let host = makeHost(
+            .rule(.v4, 100, .lookup(table: 100)) { $0.mark = Masked(1) },
+            .route("0.0.0.0/0", dev: 1) { ($0.type, $0.table, $0.scope) = (.local, 100, .host) })
+        var options = ReachabilityOptions()
+        options.mark = 1
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        let handle = NetworkReachability(target: .address(remote), options: options, source: source)
+        let reason = try handle.blockingReport(.brief).reason
+        #expect(reason.code == .notOwnAddress && reason.description.contains("\(remote) is not an address"))
+    }
+
     /// It sends as an unbound one does, and the route of the VRF counted.
     @Test(arguments: [(group, ReachabilityReason.Code.blackhole), (IPAddress(198, 51, 100, 1), .onLink)])
     func `a socket that is bound to a VRF leaves it for groups alone`(
