@@ -163,6 +163,41 @@ extension ObservationSink {
 }
 
 extension NetworkSource {
+    /// The queue or thread on which a handler is called.
+    public enum Delivery: Sendable {
+        /// On a dispatch queue.
+        case queue(DispatchQueue)
+        /// On the monitor's thread, right after the evaluation: no other thread has to wake.
+        ///
+        /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All
+        /// observations of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and
+        /// no notification is read; after some time the kernel drops notifications, and everything is evaluated again.
+        ///
+        /// - The first call also comes on that thread, before or after the observation is returned.
+        /// - A handler can begin, cancel and release observations. An observation that it begins calls its own
+        ///   handler only after this call has returned. The exception: if no other observation was left, a new thread
+        ///   begins, and the old one can still be in this call.
+        /// - Synchronous queries work. A query about an address takes microseconds. A query about a name makes all
+        ///   observations wait for the resolver.
+        /// - A handler must not wait for anything that needs the monitor: another handler, an element of
+        ///   ``NetworkUpdates``, ``NetworkReachability/waitUntilReachable(timeout:)``. Such a wait never ends.
+        /// - All signals are blocked on the thread.
+        case onMonitorThread
+
+        /// The queue; `nil` for the monitor's thread.
+        fileprivate var queue: DispatchQueue? {
+            if case .queue(let queue) = self { queue } else { nil }
+        }
+    }
+
+    /// The treatment of the current value when an observation begins.
+    public enum InitialValue: Hashable, Sendable {
+        /// The handler is called with the current value.
+        case deliver
+        /// The handler is called only with changes.
+        case skip
+    }
+
     /// Calls a handler with the current value of a query, and then whenever it changes.
     ///
     /// ```swift
@@ -248,7 +283,7 @@ extension NetworkSource {
     ) throws(ReachabilityError) -> NetworkObservation<Value> {
         let selection = ObservationSink<Value>.Selection(skipsFirst: initial == .skip)
         let sink = ObservationSink(
-            queries.map(\.query), .handler(handler, delivery), selection, work: monitor.work)
+            queries.map(\.query), .handler(handler, delivery.queue), selection, work: monitor.work)
         return try NetworkObservation(queries, sink, monitor, begun)
     }
 

@@ -148,6 +148,9 @@ extension NetworkSource {
 }
 
 extension NetworkSource {
+    /// See ``NetlinkReachability/MonitorCounters``.
+    public typealias MonitorCounters = NetlinkReachability.MonitorCounters
+
     /// What the monitor of this source has done, for all its handles and path monitors together.
     public var monitorCounters: MonitorCounters {
         monitor.counters

@@ -44,9 +44,9 @@ struct MonitorLoop: ~Copyable {
     private var isEnding = false
     private var timeAsleep: Duration
     /// The counters of this thread.
-    private var counters = NetworkSource.MonitorCounters()
+    private var counters = MonitorCounters()
     /// The part of ``counters`` that the monitor's totals already include.
-    private var published = NetworkSource.MonitorCounters()
+    private var published = MonitorCounters()
 
     init(mailbox: MonitorMailbox, feed: (any ChangeFeed)?, monitor: SharedMonitor) {
         self.mailbox = mailbox

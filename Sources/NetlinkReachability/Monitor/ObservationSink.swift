@@ -1,41 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Dispatch
+internal import Dispatch
 internal import Glibc
 internal import RoutingModel
 internal import SystemSupport
-
-extension NetworkSource {
-    /// The queue or thread on which a handler is called.
-    public enum Delivery: Sendable {
-        /// On a dispatch queue.
-        case queue(DispatchQueue)
-        /// On the monitor's thread, right after the evaluation: no other thread has to wake.
-        ///
-        /// For handlers that only pass the value on: store it, write to a descriptor, signal a semaphore. All
-        /// observations of a ``NetworkSource`` share the thread. While a handler runs, no other target is evaluated and
-        /// no notification is read; after some time the kernel drops notifications, and everything is evaluated again.
-        ///
-        /// - The first call also comes on that thread, before or after the observation is returned.
-        /// - A handler can begin, cancel and release observations. An observation that it begins calls its own
-        ///   handler only after this call has returned. The exception: if no other observation was left, a new thread
-        ///   begins, and the old one can still be in this call.
-        /// - Synchronous queries work. A query about an address takes microseconds. A query about a name makes all
-        ///   observations wait for the resolver.
-        /// - A handler must not wait for anything that needs the monitor: another handler, an element of
-        ///   ``NetworkUpdates``, ``NetworkReachability/waitUntilReachable(timeout:)``. Such a wait never ends.
-        /// - All signals are blocked on the thread.
-        case onMonitorThread
-    }
-
-    /// The treatment of the current value when an observation begins.
-    public enum InitialValue: Hashable, Sendable {
-        /// The handler is called with the current value.
-        case deliver
-        /// The handler is called only with changes.
-        case skip
-    }
-}
 
 /// Whether the result of an evaluation is delivered, and its error.
 typealias EvaluationOutcome = (isChange: Bool, error: ReachabilityError?)
@@ -66,7 +34,8 @@ final class ObservationSink<Value: Sendable>: ResultSink {
 
     /// The receiver of the results.
     enum Receiver: Sendable {
-        case handler(Handler, NetworkSource.Delivery)
+        /// Called on the queue; `nil` for the monitor's thread.
+        case handler(Handler, DispatchQueue?)
         /// The continuation is boxed: its type has no fixed layout, and the runtime would copy each receiver.
         case iteration(Box<AsyncStream<Void>.Continuation>, IterationTracker?)
     }
@@ -127,7 +96,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         work: InFlightCounter?
     ) {
         self.selection = selection
-        isOnThread = if case .handler(_, .onMonitorThread) = receiver { true } else { false }
+        isOnThread = if case .handler(_, nil) = receiver { true } else { false }
         self.work = work
         state = Locked(State(receiver: receiver, places: queries.map { Place(query: $0) }))
     }
@@ -302,8 +271,8 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         case .iteration(let continuation, let tracker):
             tracker?.willOffer()
             continuation.value.yield()
-        case .handler(_, .onMonitorThread): break
-        case .handler(_, .queue(let queue)):
+        case .handler(_, nil): break
+        case .handler(_, let queue?):
             work?.begin()
             queue.async {
                 if self.call() { self.wake(receiver) }

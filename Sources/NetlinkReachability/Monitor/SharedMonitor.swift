@@ -46,7 +46,7 @@ package final class SharedMonitor: Sendable {
     /// Called with each evaluation; `nil` if the program traces none.
     let trace: (@Sendable (NetworkTrace) -> Void)?
     private let state = Locked(State())
-    private let totals = Locked(NetworkSource.MonitorCounters())
+    private let totals = Locked(MonitorCounters())
     private let threads = Atomic<Int>(0)
 
     package init(
@@ -68,14 +68,14 @@ package final class SharedMonitor: Sendable {
     }
 
     /// The counters since the source was created.
-    var counters: NetworkSource.MonitorCounters {
+    var counters: MonitorCounters {
         totals.withLock { $0 }
     }
 
     /// Adds what a thread has counted since its last call.
     ///
     /// An earlier thread can still be ending.
-    func add(_ counters: NetworkSource.MonitorCounters, after published: NetworkSource.MonitorCounters) {
+    func add(_ counters: MonitorCounters, after published: MonitorCounters) {
         totals.withLock { $0.add(counters, after: published) }
     }
 
@@ -230,84 +230,5 @@ final class MonitorMailbox: Sendable {
             mailbox.removeAll(keepingCapacity: mail.count < 1_024)
             return mail
         }
-    }
-}
-
-extension NetworkSource {
-    /// Counters of the work and the errors of a network source's monitor, at the time of reading.
-    ///
-    /// No counter requires an action: the monitor recovers from everything that is counted here. The numbers explain
-    /// why a monitor is busy or late.
-    public struct MonitorCounters: Hashable, Sendable {
-        /// Kernel notifications that were read.
-        public internal(set) var notifications: UInt64 = 0
-        /// How often the kernel dropped notifications.
-        ///
-        /// Everything is evaluated again after each time.
-        public internal(set) var overruns: UInt64 = 0
-        /// Datagrams from a process other than the kernel, which are ignored.
-        public internal(set) var spoofed: UInt64 = 0
-        /// Datagrams that were larger than the buffer.
-        ///
-        /// Each one also counts as an overrun.
-        public internal(set) var truncated: UInt64 = 0
-        /// Notifications that were cut or malformed.
-        public internal(set) var malformed: UInt64 = 0
-        /// Multicast groups that a sandbox refuses.
-        ///
-        /// If there is any, everything is evaluated every 5 s.
-        public internal(set) var refusedGroups: UInt64 = 0
-        /// How often everything was evaluated only because notifications are refused.
-        public internal(set) var polls: UInt64 = 0
-        /// Evaluations of targets and paths.
-        public internal(set) var evaluations: UInt64 = 0
-        /// Evaluations that failed and are tried again.
-        public internal(set) var failures: UInt64 = 0
-        /// Results that differed from the previous one.
-        ///
-        /// Includes results that a pending `wait` received and ignored.
-        public internal(set) var deliveries: UInt64 = 0
-        /// Names that the resolver was queried for.
-        public internal(set) var resolutions: UInt64 = 0
-        /// Resolutions that failed temporarily or timed out.
-        public internal(set) var failedResolutions: UInt64 = 0
-        /// Results of the resolver that were dropped, because the name was being resolved again or was no longer
-        /// watched.
-        public internal(set) var lateResolutions: UInt64 = 0
-        /// How often the machine was found to have slept.
-        public internal(set) var sleeps: UInt64 = 0
-
-        /// Creates counters that are all zero.
-        public init() {}
-    }
-}
-
-extension NetworkSource.MonitorCounters {
-    /// Copies the counters of a feed.
-    mutating func copy(_ feed: FeedCounters) {
-        notifications = feed.messages
-        overruns = feed.overruns
-        spoofed = feed.spoofed
-        truncated = feed.truncated
-        malformed = feed.malformed
-    }
-
-    /// Adds the difference between two readings of one thread's counters.
-    mutating func add(_ new: NetworkSource.MonitorCounters, after old: NetworkSource.MonitorCounters) {
-        notifications += new.notifications - old.notifications
-        overruns += new.overruns - old.overruns
-        spoofed += new.spoofed - old.spoofed
-        truncated += new.truncated - old.truncated
-        malformed += new.malformed - old.malformed
-        polls += new.polls - old.polls
-        evaluations += new.evaluations - old.evaluations
-        failures += new.failures - old.failures
-        deliveries += new.deliveries - old.deliveries
-        resolutions += new.resolutions - old.resolutions
-        failedResolutions += new.failedResolutions - old.failedResolutions
-        lateResolutions += new.lateResolutions - old.lateResolutions
-        sleeps += new.sleeps - old.sleeps
-        // Not a sum: this is the state of the newest thread.
-        refusedGroups = new.refusedGroups
     }
 }
