@@ -12,14 +12,14 @@ struct CarrierKey: Hashable {
         case toEndpoint(TunnelEnds)
         /// An unknown address, with this mark. The address given here is an example for the default path.
         case marked(UInt32, IPAddress)
-        /// The peer of a connected socket, or the destination of a host route.
-        case toPeer(IPAddress)
+        /// The destination of a host route.
+        case toHost(IPAddress)
 
         /// Whether the kernel shows the destination.
         var isExact: Bool {
             switch self {
             case .toRemote, .toEndpoint: true
-            case .marked, .toPeer: false
+            case .marked, .toHost: false
             }
         }
     }
@@ -39,7 +39,7 @@ struct CarrierKey: Hashable {
         case .toRemote: mark
         case .toEndpoint(let ends): ends.mark ?? 0
         case .marked(let mark, _): mark
-        case .toPeer: 0
+        case .toHost: 0
         }
     }
 

@@ -2,13 +2,13 @@
 
 internal import RoutingModel
 
-// The carriers of a tunnel, for information only: if the kernel does not show them, they are inferred from the rules
-// and from the sockets of the host. No flag depends on them.
+// The carriers of a tunnel, for what a path costs and for reports: if the kernel does not show them, they are inferred
+// from rules and routes. No flag depends on them.
 extension Known {
     /// The most marks that are tried for a tunnel.
     private static let markLimit = 8
-    /// The most socket peers that are looked up for a tunnel.
-    private static let peerLimit = 256
+    /// The most hosts with a route of their own that are looked up for a tunnel.
+    private static let hostLimit = 256
 
     /// Packets that enter a tunnel, and their route into it; `nil` if the route is not known.
     typealias Entering = (packets: InnerPackets, route: Route?)
@@ -61,22 +61,21 @@ extension Known {
             let states = try values(of: outer) { (outer, known) throws(Interruption) in
                 try known.state(of: outer.key, outer.packet)
             }
+            var found: [FoundCarrier] = []
             for (outer, state) in zip(outer, states) {
                 switch state {
                 case .failed(let error)?: throw .failed(error)
-                case .evaluated(let carrier)?:
-                    // Both families, and both halves of IPv4, can have the same carrier.
-                    for found in try describe(carrier, outer.key, tunnel)
-                    where !carriers.contains(where: { found.carrier.isSame(as: $0.carrier) }) {
-                        carriers.append(found)
-                    }
+                case .evaluated(let carrier)?: found += try describe(carrier, outer.key, tunnel)
                 case .underEvaluation?, .unknown?, nil: continue
                 }
             }
-        }
-        // The outer packets of other addresses can use another path, so the best inferred path counts.
-        if let best = carriers.map(\.carrier.flags.rank).max(), carriers.allSatisfy({ !$0.carrier.isExact }) {
-            carriers.removeAll { $0.carrier.flags.rank < best }
+            // The outer packets of other addresses can use another path, so the best inferred path counts. Both
+            // families, and both halves of IPv4, can have the same one.
+            let best = found.map(\.carrier.flags.rank).max()
+            for next in found where next.carrier.flags.rank == best {
+                let isKnown = carriers.contains { $0.carrier.isSame(as: next.carrier) }
+                if !isKnown { carriers.append(next) }
+            }
         }
         if carriers.isEmpty, let lower = try boundCarrier(of: facts.link, .full) {
             var carrier = TunnelCarrier(tunnel, .link)
@@ -110,9 +109,9 @@ extension Known {
             packet.packetMark = key.packetMark
             return (key, packet)
         }
-        let marks: [UInt32]
+        let marks: ArraySlice<UInt32>
         switch rules {
-        case .success(let rules): marks = rules.marks(pastTable: route.table, limit: Self.markLimit)
+        case .success(let rules): marks = rules.marks(pastTable: route.table).prefix(Self.markLimit)
         case .failure(let error) where error.code == .undecided: return []
         case .failure(let error): throw .failed(error)
         }
@@ -123,14 +122,12 @@ extension Known {
                 }
             }
         }
-        guard let connected = unnotified.connectedPeers.find() else { throw .missing }
-        var peers = try value(of: connected)
-        // OpenVPN over UDP connects no socket. The host route to its server is in the same table as the routes that it
-        // adds in place of a default route: `0.0.0.0/1` and `128.0.0.0/1`, `::/3` to `e000::/3`, or only `2000::/3`.
-        if (1...3).contains(route.destination.length) {
-            peers += try host.hostRoutes.get(route.table).filter { !peers.contains($0) }
+        // The route to a VPN's server is in the table of the tunnel's default route, or of the routes that OpenVPN adds
+        // in place of one: `0.0.0.0/1` and `128.0.0.0/1`, `::/3` to `e000::/3`, or only `2000::/3`.
+        guard route.destination.length <= 3 else { return [] }
+        return try host.hostRoutes.get(route.table).prefix(Self.hostLimit).map {
+            outer(.toHost($0), to: .address($0), mark: 0)
         }
-        return peers.prefix(Self.peerLimit).map { outer(.toPeer($0), to: .address($0), mark: 0) }
     }
 
     /// Describes the carrier of a tunnel by its outer packets.
@@ -145,7 +142,7 @@ extension Known {
             case .toRemote: .remote
             case .toEndpoint: .endpoint
             case .marked: .rule
-            case .toPeer: .hostRoute
+            case .toHost: .hostRoute
             }
         var result = TunnelCarrier(tunnel, evidence)
         result.mark = packet.query.mark
@@ -159,15 +156,12 @@ extension Known {
             if let facts { interfaces.append(NetworkInterface(facts)) }
         }
         let entering: Entering = (packet.deciding(outer.judgement, route), answer?.entry)
-        switch evidence {
-        case .rule where outer.answer?.type == .unicast,
-            .hostRoute where outer.answer?.entry?.isHostRoute == true:
-            // A route into the tunnel itself does not show its carrier.
-            guard !interfaces.contains(tunnel) else { return [] }
-        case .remote, .endpoint:
+        if result.isExact {
             // There is no route, or the route ends on this host.
             if interfaces.isEmpty { return [(result, entering)] }
-        default: return []
+        } else if outer.answer?.type != .unicast || interfaces.contains(tunnel) {
+            // A route into the tunnel itself does not show its carrier.
+            return []
         }
         return interfaces.map { interface in
             result.interface = interface
@@ -191,24 +185,17 @@ extension [Rule] {
     /// The marks whose packets rules exclude from a table or send to another table.
     ///
     /// The marks of rules that send all other packets to this table come first.
-    func marks(pastTable table: UInt32, limit: Int) -> [UInt32] {
-        var excluded: [UInt32] = []
-        var sent: [UInt32] = []
-        for rule in self {
-            guard let mark = rule.mark, mark.mask != 0, case .lookup(let target) = rule.action else {
-                continue
-            }
-            let value = mark.value & mark.mask
-            if rule.isInverted {
-                if target == table, !excluded.contains(value) { excluded.append(value) }
-                // The marks of other rules come after these.
-                if excluded.count == limit { return excluded }
-            } else if value != 0, target != table, sent.count < 2 * limit, !sent.contains(value) {
-                // Twice the limit, so that enough are left when excluded marks are removed.
-                sent.append(value)
+    func marks(pastTable table: UInt32) -> [UInt32] {
+        func marks(isInverted: Bool) -> [UInt32] {
+            compactMap { rule in
+                guard rule.isInverted == isInverted, let mark = rule.mark, mark.mask != 0,
+                    case .lookup(let target) = rule.action, (target == table) == isInverted
+                else { return nil }
+                let value = mark.value & mark.mask
+                return isInverted || value != 0 ? value : nil
             }
         }
-        return [UInt32]((excluded + sent.filter { !excluded.contains($0) }).prefix(limit))
+        return (marks(isInverted: true) + marks(isInverted: false)).withoutRepeats()
     }
 }
 
@@ -216,6 +203,5 @@ extension TunnelCarrier {
     /// Whether both carriers are the same interface for packets with the same mark and destination, as far as known.
     fileprivate func isSame(as other: TunnelCarrier) -> Bool {
         (interface, mark, remote) == (other.interface, other.mark, other.remote)
-            && flags.rank <= other.flags.rank
     }
 }

@@ -99,7 +99,6 @@ final class KnownHost {
         })
     lazy var askingUser = facts("user", HostQuery.askingUser)
     lazy var hostRoutes = facts("host routes in table", HostQuery.hostRoutes)
-    lazy var connectedPeers = facts("peers of sockets", HostQuery.connectedPeers)
     lazy var hardwareAddresses = facts("neighbours", HostQuery.hardwareAddresses)
     lazy var ssids = facts("SSID of interface", HostQuery.ssid)
     lazy var indices = facts("index of", HostQuery.interfaceIndex)

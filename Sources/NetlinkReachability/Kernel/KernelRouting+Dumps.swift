@@ -93,17 +93,6 @@ extension KernelRouting {
         }
     }
 
-    /// Returns the remote addresses of the connected TCP and UDP sockets of the namespace, without repetitions.
-    ///
-    /// Peers of UDP come first: few UDP sockets are connected, and most tunnels use UDP.
-    ///
-    /// A kernel without inet_diag, or one that refuses the list, has none here.
-    func connectedPeers() -> [IPAddress] {
-        guard isInNamespace else { return [] }
-        let (udp, tcp) = (peers(IPPROTO_UDP), peers(IPPROTO_TCP))
-        return udp.sorted() + tcp.subtracting(udp).sorted()
-    }
-
     /// Returns the peers of a WireGuard interface; `nil` if the kernel does not show them.
     ///
     /// The kernel shows them to a thread with CAP_NET_ADMIN, which it can get and lose. A device that was moved sends
@@ -127,17 +116,6 @@ extension KernelRouting {
             guard isUnknown else { throw error }
             return nil
         }
-    }
-
-    private func peers(_ ipProtocol: Int) -> Set<IPAddress> {
-        var peers: Set<IPAddress> = []
-        for family in IPAddress.Family.allCases {
-            try? ConnectedSocket.list(family, ipProtocol: UInt16(ipProtocol)) { socket in
-                let remote = socket.flow.remote
-                if !remote.isUnspecified { peers.insert(remote.withoutZone) }
-            }
-        }
-        return peers
     }
 
     /// Returns the addresses of one interface, or of all.

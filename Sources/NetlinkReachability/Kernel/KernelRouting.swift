@@ -146,7 +146,6 @@ extension KernelRouting: RoutingSource {
         case .forwardingEnds(let index, let give): give(try forwardingEnds(ofInterface: index))
         case .wireGuardPeers(let index, let give): give(try wireGuardPeers(ofInterface: index))
         case .hostRoutes(let table, let give): give(try hostRoutes(inTable: table))
-        case .connectedPeers(let give): give(connectedPeers())
         case .multipathHashPolicy(let family, let give): give(multipathHashPolicy(family))
         case .refusingRoutes(let destinations, let give): give(try refusingRoutes(over: destinations))
         // A query without a user is that of the real user of this process.

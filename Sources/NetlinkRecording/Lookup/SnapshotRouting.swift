@@ -82,7 +82,7 @@ extension SnapshotRouting: RoutingSource {
                     .filter(\.isHostRoute).map(\.destination.address))
         case .sourceAddresses(let query, let give): give(try sources(for: query.packet, after: query.answer))
         case .answerRecord(let give): give(evidence.map(AnswerRecord.recorded))
-        case .forwardingEnds, .wireGuardPeers, .connectedPeers, .multipathHashPolicy, .connect,
+        case .forwardingEnds, .wireGuardPeers, .multipathHashPolicy, .connect,
             .hardwareAddresses, .ssid:
             query.unknown
         }

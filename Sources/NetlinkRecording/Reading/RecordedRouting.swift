@@ -69,7 +69,7 @@ extension RecordedRouting: RoutingSource {
         switch query {
         case .sourceAddresses(let query, _): try check(blocker(for: query.packet.destination))
         // No table has it.
-        case .askingUser, .connectedPeers, .multipathHashPolicy: break
+        case .askingUser, .multipathHashPolicy: break
         case .answerRecord where blocker == nil && routing.evidence == nil:
             throw ReachabilityError(
                 .undecided, operation: "find evidence in the recording",

@@ -53,10 +53,6 @@ package enum HostQuery<Answer> {
     /// known.
     case hostRoutes(table: UInt32, ([IPAddress]) -> Answer)
 
-    /// The remote addresses of the connected sockets of the host, each once, those of UDP first; empty where they are
-    /// not known.
-    case connectedPeers(([IPAddress]) -> Answer)
-
     // MARK: For routes with several nexthops
 
     /// How the kernel chooses one of several nexthops; `nil` where that is not known.
@@ -152,7 +148,7 @@ extension HostQuery {
         case .rules(let give): give([])
         case .forwardingEnds(_, let give): give([])
         case .wireGuardPeers(_, let give): give(nil)
-        case .hostRoutes(_, let give), .connectedPeers(let give), .sourceAddresses(_, let give): give([])
+        case .hostRoutes(_, let give), .sourceAddresses(_, let give): give([])
         case .multipathHashPolicy(_, let give): give(nil)
         case .refusingRoutes(_, let give), .routes(_, let give): give([])
         case .askingUser(let give), .interfaceIndex(_, let give): give(nil)

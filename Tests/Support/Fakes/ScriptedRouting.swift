@@ -39,8 +39,6 @@ package final class ScriptedRouting: RoutingSource {
         package var wireGuardPeers: [UInt32: WireGuardPeers] = [:]
         /// The error of every query about WireGuard peers.
         package var peersError: ReachabilityError?
-        /// The remote addresses of connected sockets.
-        package var connectedPeers: [IPAddress] = []
         /// The hardware addresses of neighbours; `nil` if they are unknown.
         package var hardwareAddresses: [Neighbour.Key: [UInt8]]?
         /// The nexthops and sources of packets, by destination.
@@ -188,7 +186,6 @@ package final class ScriptedRouting: RoutingSource {
                     try state.facts(aboutInterface: index, detail: detail)
                 })
         case .connect(let query, let give): return give(script.connections[query.destination])
-        case .connectedPeers(let give): return give(script.connectedPeers)
         case .hardwareAddresses(let give): return give(script.hardwareAddresses)
         case .wireGuardPeers(let index, let give):
             if let error = script.peersError { throw error }
