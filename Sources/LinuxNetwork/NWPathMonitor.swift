@@ -36,7 +36,7 @@ public final class NWPathMonitor: Sendable {
     ///
     /// It ends with the iteration.
     private struct Loop {
-        weak var observation: Observation?
+        weak var observation: (any EndableObservation)?
     }
 
     private struct State {

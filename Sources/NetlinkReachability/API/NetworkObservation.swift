@@ -122,6 +122,14 @@ public final class NetworkObservation<Value: Sendable>: Sendable {
     }
 }
 
+/// An observation whatever its values.
+package protocol EndableObservation: AnyObject, Sendable {
+    /// See ``NetworkObservation/cancel()``.
+    func cancel()
+}
+
+extension NetworkObservation: EndableObservation {}
+
 /// A weak reference to an observation, through which its handler can end it.
 final class WeakObservation<Value: Sendable>: Sendable {
     private struct Place {

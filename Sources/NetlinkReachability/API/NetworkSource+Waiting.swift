@@ -48,7 +48,7 @@ extension NetworkSource {
         let expiry = ReachabilityError(.timedOut, operation: "wait for \(query)")
         var results = try ObservationIteration(
             [query], monitor, skipsFailures: false, until: deadline, expiry: expiry)
-        while let result = await results.next(isolation: #isolation) {
+        while let result = await results.next(isolation: #isolation)?.result {
             if case .failure(expiry) = result { throw timeOut(of: observed, after: timeout, last) }
             let isKnown = result.isSame(as: last) { observed.areSame($0, $1) }
             if let value = result.answer, !isKnown, condition(value) { return value }

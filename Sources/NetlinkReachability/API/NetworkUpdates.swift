@@ -27,35 +27,55 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
     /// Why the monitor cannot run, or the recording cannot be read.
     public typealias Failure = ReachabilityError
 
+    /// A result, and the index of its query.
+    package typealias Item<Element: Sendable> = (index: Int, result: Result<Element, ReachabilityError>)
     /// Reads a recording up to the next change.
     ///
     /// Returns `nil` at its end.
-    package typealias Reading = () throws(ReachabilityError) -> (
-        index: Int, result: Result<Value, ReachabilityError>
-    )?
+    package typealias Reading<Element: Sendable> = () throws(ReachabilityError) -> Item<Element>?
 
-    private enum Origin: Sendable {
-        case monitor(SharedMonitor)
-        case recording(@Sendable () throws(ReachabilityError) -> Reading)
-    }
+    /// Whether there are no queries, and thus no elements.
+    private let isEmpty: Bool
+    private let begin: @Sendable (_ skipsFailures: Bool) throws(ReachabilityError) -> Results.Iteration
 
-    private let queries: [NetworkQuery<Value>]
-    private let origin: Origin
-
-    init(_ queries: [NetworkQuery<Value>], _ monitor: SharedMonitor) {
-        self.queries = queries
-        origin = .monitor(monitor)
-    }
-
-    /// Creates the sequence of a recording.
+    /// Creates the sequence of queries to a monitor.
     ///
-    /// Each iteration reads the recording from its beginning.
-    package init(
-        _ queries: [NetworkQuery<Value>],
-        reading begin: @escaping @Sendable () throws(ReachabilityError) -> Reading
+    /// - Parameters:
+    ///   - queries: The queries.
+    ///   - monitor: The monitor.
+    ///   - value: Makes an element of the index of a query and its value.
+    init<Element>(
+        _ queries: [NetworkQuery<Element>],
+        _ monitor: SharedMonitor,
+        _ value: @escaping @Sendable (Int, Element) -> Value
     ) {
-        self.queries = queries
-        origin = .recording(begin)
+        isEmpty = queries.isEmpty
+        begin = { (skipsFailures) throws(ReachabilityError) in
+            var base = try ObservationIteration(queries, monitor, skipsFailures: skipsFailures)
+            return Results.Iteration(observation: base.observation) { (actor) throws(ReachabilityError) in
+                await base.next(isolation: actor).map { item in item.result.map { value(item.index, $0) } }
+            }
+        }
+    }
+
+    /// Creates the sequence of queries to a recording, which each iteration reads from its beginning.
+    ///
+    /// - Parameters:
+    ///   - queries: The queries.
+    ///   - read: Begins to read the recording.
+    ///   - value: Makes an element of the index of a query and its value.
+    package init<Element>(
+        _ queries: [NetworkQuery<Element>],
+        reading read: @escaping @Sendable () throws(ReachabilityError) -> Reading<Element>,
+        _ value: @escaping @Sendable (Int, Element) -> Value
+    ) {
+        isEmpty = queries.isEmpty
+        begin = { (skipsFailures) throws(ReachabilityError) in
+            var base = ReplayIteration(queries: queries, skipsFailures: skipsFailures, read: try read())
+            return Results.Iteration { (_) throws(ReachabilityError) in
+                try base.next().map { item in item.result.map { value(item.index, $0) } }
+            }
+        }
     }
 
     /// The same sequence including failures, as a handler gets them.
@@ -72,24 +92,13 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
 
     /// Begins an iteration.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: begin(skipsFailures: true))
+        Iterator(base: beginning(skipsFailures: true))
     }
 
-    private func begin(skipsFailures: Bool) -> Results.Iterator {
-        // Without a query, the sequence has no elements.
-        guard !queries.isEmpty else { return Results.Iterator(iteration: nil) }
-        return Results.Iterator(
-            iteration: Result { () throws(ReachabilityError) in
-                switch origin {
-                case .monitor(let monitor):
-                    .monitor(try ObservationIteration(queries, monitor, skipsFailures: skipsFailures))
-                case .recording(let begin):
-                    .recording(
-                        ReplayIteration(
-                            queries: queries.map(\.query), skipsFailures: skipsFailures, read: try begin())
-                    )
-                }
-            })
+    private func beginning(skipsFailures: Bool) -> Results.Iterator {
+        guard !isEmpty else { return Results.Iterator(iteration: nil) }
+        let iteration = Result { () throws(ReachabilityError) in try begin(skipsFailures) }
+        return Results.Iterator(iteration: iteration)
     }
 
     /// One iteration, which ends when it is released.
@@ -97,10 +106,7 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
         fileprivate var base: Results.Iterator
 
         /// The observation of this iteration; `nil` for a recording, and after a failure.
-        package var observation: NetworkObservation<Value>? {
-            guard case .success(.monitor(let iteration)) = base.iteration else { return nil }
-            return iteration.observation
-        }
+        package var observation: (any EndableObservation)? { (try? base.iteration?.get())?.observation }
 
         /// Waits for a value that differs from the last one.
         ///
@@ -127,16 +133,18 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
 
         /// Begins an iteration.
         public func makeAsyncIterator() -> Iterator {
-            updates.begin(skipsFailures: false)
+            updates.beginning(skipsFailures: false)
+        }
+
+        fileprivate struct Iteration {
+            /// `nil` for a recording.
+            var observation: (any EndableObservation)?
+            /// Waits for the next result; `nil` at the end.
+            let next: (isolated (any Actor)?) async throws(ReachabilityError) -> Element?
         }
 
         /// One iteration, which ends when it is released.
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate enum Iteration {
-                case monitor(ObservationIteration<Value>)
-                case recording(ReplayIteration<Value>)
-            }
-
             /// `.failure` if the iteration could not begin; `nil` after that error was thrown, and without queries.
             fileprivate var iteration: Result<Iteration, ReachabilityError>?
 
@@ -148,17 +156,10 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(ReachabilityError) -> Element? {
-                switch try iteration.take()?.get() {
-                case .monitor(var base):
-                    let result = await base.next(isolation: actor)
-                    iteration = .success(.monitor(base))
-                    return result
-                case .recording(var base):
-                    let result = try base.next()
-                    iteration = .success(.recording(base))
-                    return result
-                case nil: return nil
-                }
+                guard let base = try iteration.take()?.get() else { return nil }
+                let result = try await base.next(actor)
+                iteration = .success(base)
+                return result
             }
         }
     }
@@ -166,21 +167,20 @@ public struct NetworkUpdates<Value: Sendable>: AsyncSequence, Sendable {
 
 /// An iteration over a recording: the results that an observation would have received.
 private struct ReplayIteration<Value: Sendable> {
-    let queries: [any Query<Value>]
+    let queries: [NetworkQuery<Value>]
     let skipsFailures: Bool
-    let read: NetworkUpdates<Value>.Reading
+    let read: NetworkUpdates<Value>.Reading<Value>
     /// The last value of each query, for comparison: an equal value can follow a skipped failure.
     var last: [Int: Value] = [:]
 
     /// Reads up to the next result; `nil` at the end, and after the task is cancelled.
-    mutating func next() throws(ReachabilityError) -> Result<Value, ReachabilityError>? {
-        while !Task.isCancelled, let (index, result) = try read() {
-            guard skipsFailures else { return result }
-            guard let value = result.answer else { continue }
-            if let last = last.updateValue(value, forKey: index), queries[index].areSame(value, last) {
-                continue
-            }
-            return result
+    mutating func next() throws(ReachabilityError) -> NetworkUpdates<Value>.Item<Value>? {
+        while !Task.isCancelled, let item = try read() {
+            guard skipsFailures else { return item }
+            guard let value = item.result.answer else { continue }
+            let last = last.updateValue(value, forKey: item.index)
+            if let last, queries[item.index].query.areSame(value, last) { continue }
+            return item
         }
         return nil
     }
@@ -225,11 +225,9 @@ struct ObservationIteration<Value: Sendable> {
     /// Waits for a result that differs from the last one.
     ///
     /// - Returns: The result; `nil` after the observation has ended or the task was cancelled.
-    mutating func next(
-        isolation actor: isolated (any Actor)?
-    ) async -> Result<Value, ReachabilityError>? {
+    mutating func next(isolation actor: isolated (any Actor)?) async -> ObservationSink<Value>.Item? {
         while !Task.isCancelled {
-            if let item = sink.popNext() { return item.result }
+            if let item = sink.popNext() { return item }
             tracker?.willWait()
             let wake: Void? = await wakes.next(isolation: actor)
             tracker?.didWait()
@@ -252,7 +250,7 @@ extension NetworkSource {
     /// - Parameter query: The query.
     /// - Returns: The sequence.
     public func updates<Value>(of query: NetworkQuery<Value>) -> NetworkUpdates<Value> {
-        NetworkUpdates([query], monitor)
+        NetworkUpdates([query], monitor) { $1 }
     }
 
     /// Many queries as one sequence: the current value of each, and then every change, with the index of its query.
@@ -262,6 +260,6 @@ extension NetworkSource {
     public func updates<Value>(
         of queries: [NetworkQuery<Value>]
     ) -> NetworkUpdates<(index: Int, value: Value)> {
-        NetworkUpdates(queries.enumerated().map { NetworkQuery($1, index: $0) }, monitor)
+        NetworkUpdates(queries, monitor) { ($0, $1) }
     }
 }

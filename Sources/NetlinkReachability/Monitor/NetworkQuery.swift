@@ -19,14 +19,6 @@ public struct NetworkQuery<Value: Sendable>: Sendable {
         self.query = query
     }
 
-    /// Creates a query whose values carry an index.
-    package init<Element>(
-        _ query: NetworkQuery<Element>,
-        index: Int
-    ) where Value == (index: Int, value: Element) {
-        self.init(IndexedQuery(query.query, index))
-    }
-
     /// The name that is resolved first; `nil` if the query has no name.
     package var name: String? { query.namedTarget?.target.name }
 }

@@ -181,37 +181,6 @@ final class OutsideQuery<Value: Equatable & Sendable>: Query {
     func value(_ known: inout Known) throws(Interruption) -> Value { read() }
 }
 
-/// A query whose values carry an index: one of several queries of a sequence.
-final class IndexedQuery<Element: Sendable>: Query {
-    private let query: any Query<Element>
-    private let index: Int
-
-    init(_ query: any Query<Element>, _ index: Int) {
-        (self.query, self.index) = (query, index)
-    }
-
-    typealias Value = (index: Int, value: Element)
-
-    var description: String { query.description }
-    var namedTarget: FlagsQuery? { query.namedTarget }
-    var inputs: QueryInputs { query.inputs }
-    var isEvent: Bool { query.isEvent }
-
-    func words(_ value: Value) -> String { query.words(value.value) }
-
-    func sentence(on result: Result<Value, ReachabilityError>?) -> String {
-        query.sentence(on: result?.map(\.value))
-    }
-
-    func reason(_ value: Value) -> ReachabilityReason? { query.reason(value.value) }
-
-    func areSame(_ one: Value, _ other: Value) -> Bool { query.areSame(one.value, other.value) }
-
-    func value(of event: NetworkEvent) -> Value? { query.value(of: event).map { (index, $0) } }
-
-    func value(_ known: inout Known) throws(Interruption) -> Value { (index, try query.value(&known)) }
-}
-
 /// The query for the flags of a target: the target with its options.
 ///
 /// The handle, its observations and the monitor share it.

@@ -131,7 +131,7 @@ extension Recording {
     ///   names.
     /// - Returns: The sequence.
     public func updates<Value>(of query: NetworkQuery<Value>) -> NetworkUpdates<Value> {
-        updates([query])
+        updates([query]) { $1 }
     }
 
     /// Many queries over the recorded time, as one sequence: see ``updates(of:)-(NetworkQuery<Value>)``.
@@ -141,11 +141,14 @@ extension Recording {
     public func updates<Value>(
         of queries: [NetworkQuery<Value>]
     ) -> NetworkUpdates<(index: Int, value: Value)> {
-        updates(queries.enumerated().map { NetworkQuery($1, index: $0) })
+        updates(queries) { ($0, $1) }
     }
 
-    private func updates<Value>(_ queries: [NetworkQuery<Value>]) -> NetworkUpdates<Value> {
-        NetworkUpdates(queries) { () throws(ReachabilityError) in
+    private func updates<Element, Value>(
+        _ queries: [NetworkQuery<Element>],
+        _ value: @escaping @Sendable (Int, Element) -> Value
+    ) -> NetworkUpdates<Value> {
+        let read = { @Sendable () throws(ReachabilityError) -> NetworkUpdates<Value>.Reading<Element> in
             let replay = Locked(try replay(of: queries))
             return { () throws(ReachabilityError) in
                 try replay.withLock { (replay) throws(ReachabilityError) in
@@ -156,5 +159,6 @@ extension Recording {
                 }
             }
         }
+        return NetworkUpdates(queries, reading: read, value)
     }
 }
