@@ -267,7 +267,7 @@ struct MonitorLoop: ~Copyable {
 
     private mutating func perform(_ action: MonitorState.Action) {
         switch action {
-        case .expire(let id): (observations[id] ?? listeners[id])?.results.expire()
+        case .expire(let id): (observations[id] ?? listeners[id])?.expire()
         case .resolve(let id, let generation): resolve(id, generation)
         case .lookAtPath: lookAtPath()
         }
@@ -330,17 +330,15 @@ struct MonitorLoop: ~Copyable {
         var result: EvaluationOutcome =
             switch outcome {
             case .success(let outcome): outcome
-            case .failure(let error): (observation.results.fail(error, observation.index), error)
+            case .failure(let error): (observation.fail(error), error)
             }
         // The resolver has its own retries, so its failure does not count as a failed evaluation.
         if let error, result.error == nil, !result.isChange, state.names.markReported(id) {
-            result.isChange = observation.results.fail(error, observation.index)
+            result.isChange = observation.fail(error)
         }
         counters.evaluations += 1
         if let trace = monitor.trace {
-            trace(
-                NetworkTrace(
-                    observation.results.trace(observation.index), state.causes, isChange: result.isChange))
+            trace(NetworkTrace(observation.trace(), state.causes, isChange: result.isChange))
         }
         if result.isChange {
             counters.deliveries += 1

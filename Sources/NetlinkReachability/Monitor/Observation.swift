@@ -18,10 +18,6 @@ protocol Observation: AnyObject, Sendable {
     var inputs: QueryInputs { get }
     /// Whether it is an observation of events, which are passed to it as they happen.
     var isEvent: Bool { get }
-    /// The receiver of the results.
-    var results: any ResultSink { get }
-    /// The index of the query in its observation.
-    var index: Int { get }
 
     /// Evaluates the query, and offers the result: see ``Query/evaluate(for:_:_:onlyChanges:)``.
     func evaluate(_ known: inout Known, onlyChanges: Bool) throws(Interruption) -> EvaluationOutcome
@@ -29,6 +25,12 @@ protocol Observation: AnyObject, Sendable {
     func deliver()
     /// Delivers the value for an event, if the query has one.
     func receive(_ event: NetworkEvent)
+    /// Offers a failure. Returns whether the failure is delivered.
+    func fail(_ error: ReachabilityError) -> Bool
+    /// Delivers the error of an observation whose deadline has passed.
+    func expire()
+    /// The query and its newest result, in words.
+    func trace() -> (query: String, result: String)
 }
 
 /// The observation of a query with values of one type.
@@ -38,7 +40,8 @@ protocol Observation: AnyObject, Sendable {
 final class QueryObservation<Value: Sendable>: Observation {
     private let query: any Query<Value>
     private let sink: ObservationSink<Value>
-    let index: Int
+    /// The index of the query in its observation.
+    private let index: Int
 
     init(_ query: any Query<Value>, _ sink: ObservationSink<Value>, _ index: Int) {
         (self.query, self.sink, self.index) = (query, sink, index)
@@ -47,7 +50,6 @@ final class QueryObservation<Value: Sendable>: Observation {
     var namedTarget: FlagsQuery? { query.namedTarget }
     var inputs: QueryInputs { query.inputs }
     var isEvent: Bool { query.isEvent }
-    var results: any ResultSink { sink }
 
     func evaluate(_ known: inout Known, onlyChanges: Bool) throws(Interruption) -> EvaluationOutcome {
         try query.evaluate(for: sink, index, &known, onlyChanges: onlyChanges)
@@ -60,4 +62,10 @@ final class QueryObservation<Value: Sendable>: Observation {
         sink.offer(.success(value), index)
         sink.deliver()
     }
+
+    func fail(_ error: ReachabilityError) -> Bool { sink.offer(.failure(error), index) }
+
+    func expire() { sink.expire() }
+
+    func trace() -> (query: String, result: String) { sink.trace(index) }
 }

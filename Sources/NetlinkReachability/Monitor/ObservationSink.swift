@@ -8,16 +8,6 @@ internal import SystemSupport
 /// Whether the result of an evaluation is delivered, and its error.
 typealias EvaluationOutcome = (isChange: Bool, error: ReachabilityError?)
 
-/// The receiver of an observation's results, whatever their type.
-protocol ResultSink: AnyObject, Sendable {
-    /// Offers a failure. Returns whether the failure is delivered.
-    func fail(_ error: ReachabilityError, _ index: Int) -> Bool
-    /// Delivers the error of an observation whose deadline has passed.
-    func expire()
-    /// A query and its newest result, in words.
-    func trace(_ index: Int) -> (query: String, result: String)
-}
-
 /// Compares the results of an observation, and delivers changes to its handler or iteration.
 ///
 /// The newest result of each query is stored. Queries with a result that the receiver does not know yet wait in a
@@ -26,7 +16,7 @@ protocol ResultSink: AnyObject, Sendable {
 ///
 /// At most one block is enqueued or running on a handler's queue. On the monitor's thread, ``deliver()`` does the
 /// work of that block. An iteration is woken by an element of its stream.
-final class ObservationSink<Value: Sendable>: ResultSink {
+final class ObservationSink<Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, ReachabilityError>
     typealias Handler = @Sendable (_ index: Int, _ result: Outcome) -> Void
     /// A result, and the index of its query.
@@ -115,6 +105,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
     }
 
+    /// A query and its newest result, in words.
     func trace(_ index: Int) -> (query: String, result: String) {
         let place = state.withLock { $0.places[index] }
         let result =
@@ -173,10 +164,7 @@ final class ObservationSink<Value: Sendable>: ResultSink {
         }
     }
 
-    func fail(_ error: ReachabilityError, _ index: Int) -> Bool {
-        offer(.failure(error), index)
-    }
-
+    /// Delivers the error of an observation whose deadline has passed.
     func expire() {
         let woken = state.withLock { state in
             if let expiry = selection.expiry { state.due.append((0, .failure(expiry))) }
