@@ -286,3 +286,26 @@ extension RouteQuery {
         return query
     }
 }
+
+extension HostQuery {
+    /// The answer of a source that does not know it.
+    package var unknown: Answer {
+        switch self {
+        case .interface(_, _, let give): give(nil)
+        case .links(let give): give([])
+        case .rules(let give): give([])
+        case .forwardingEnds(_, let give): give([])
+        case .wireGuardPeers(_, let give): give(nil)
+        case .hostRoutes(_, let give), .sourceAddresses(_, let give): give([])
+        case .multipathHashPolicy(_, let give): give(nil)
+        case .refusingRoutes(_, let give), .routes(_, let give): give([])
+        case .askingUser(let give), .interfaceIndex(_, let give): give(nil)
+        case .addresses(let give): give([])
+        case .inputSettings(_, let give): give(nil)
+        case .connect(_, let give): give(nil)
+        case .answerRecord(let give): give(nil)
+        case .hardwareAddresses(let give): give(nil)
+        case .ssid(_, let give): give(nil)
+        }
+    }
+}
