@@ -35,12 +35,6 @@ cnl_route_cache *cnl_route_cache_open(cnl_error *error) {
     return cache;
 }
 
-bool cnl_route_cache_refill(cnl_route_cache *cache, cnl_error *error) {
-    errno = 0;
-    int status = nl_cache_refill(cache->socket, cache->cache);
-    return status < 0 ? cnl_fail_libnl(error, status) : true;
-}
-
 int cnl_route_cache_next(cnl_route_cache *cache, void **position, cnl_route *route) {
     struct nl_object *object = *position;
     while ((object = object ? nl_cache_get_next(object) : nl_cache_get_first(cache->cache))) {

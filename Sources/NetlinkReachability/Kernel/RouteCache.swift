@@ -8,40 +8,23 @@ package import RoutingModel
 /// It is not a copy of the kernel's tables: of several routes with the same key, libnl keeps one. The key of libnl
 /// 3.7 is the family, the table, the type of service, the destination and the metric. The time to load the cache
 /// grows with the square of the number of routes. ``KernelDiagnosis/routes()`` dumps all routes.
-package final class RouteCache {
-    private let handle: OpaquePointer
-
-    /// Opens a socket and loads the cache.
-    package init() throws(ReachabilityError) {
-        var error = cnl_error()
-        guard let handle = cnl_route_cache_open(&error) else {
-            throw ReachabilityError("load libnl's route cache", error)
-        }
-        self.handle = handle
-    }
-
-    deinit { cnl_route_cache_close(handle) }
-
-    /// Loads the cache again.
-    ///
-    /// It does not follow changes.
-    package func refill() throws(ReachabilityError) {
-        var error = cnl_error()
-        guard cnl_route_cache_refill(handle, &error) else {
-            throw ReachabilityError("load libnl's route cache", error)
-        }
-    }
-
-    /// Reads the routes in libnl's order, without lifetimes, router preferences and nexthop objects.
+package enum RouteCache {
+    /// Loads the cache and reads its routes in libnl's order, without lifetimes, router preferences and nexthop
+    /// objects.
     ///
     /// - Throws: An error if libnl cannot write a route as a message (EBADMSG), for example with very many
     ///   nexthops. No route is omitted.
-    package func routes() throws(ReachabilityError) -> [Route] {
+    package static func routes() throws(ReachabilityError) -> [Route] {
+        var error = cnl_error()
+        guard let cache = cnl_route_cache_open(&error) else {
+            throw ReachabilityError("load libnl's route cache", error)
+        }
+        defer { cnl_route_cache_close(cache) }
         var routes: [Route] = []
         var position: UnsafeMutableRawPointer?
         while true {
             var route = cnl_route()
-            let status = cnl_route_cache_next(handle, &position, &route)
+            let status = cnl_route_cache_next(cache, &position, &route)
             guard status >= 0 else {
                 throw ReachabilityError(operation: "read libnl's route cache", number: -status)
             }

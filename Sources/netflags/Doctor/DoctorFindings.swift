@@ -144,7 +144,7 @@ struct RouteComparison: Hashable {
         let (ipv4, ipv6) = (try KernelDiagnosis.routeCount(.v4), try KernelDiagnosis.routeCount(.v6))
         guard ipv4 + ipv6 <= limit else { return RouteComparison(onlyKernel: ipv4, ipv6) }
         return RouteComparison(
-            kernel: try KernelDiagnosis.routes(), libnl: try RouteCache().routes().filter { !$0.isCloned })
+            kernel: try KernelDiagnosis.routes(), libnl: try RouteCache.routes().filter { !$0.isCloned })
     }
 
     /// Why libnl's cache was not loaded; `nil` if it was.
