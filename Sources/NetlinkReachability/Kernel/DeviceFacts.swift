@@ -3,6 +3,7 @@
 internal import CNetlinkShim
 internal import Glibc
 package import RoutingModel
+internal import SystemSupport
 
 /// The facts about interfaces that sysfs and nl80211 have and rtnetlink lacks: cellular modems and Wi-Fi.
 package enum DeviceFacts {
@@ -12,18 +13,13 @@ package enum DeviceFacts {
     /// Without sysfs, the result is `false`.
     package static func isCellular(name: String, index: UInt32) -> Bool {
         guard !name.contains("/"), name != ".", name != ".." else { return false }
-        let descriptor = open("/sys/class/net/\(name)/uevent", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
-            let count = read(descriptor, buffer.baseAddress, buffer.count)
-            return count > 0 && isCellular(uevent: buffer[..<count], index: index)
-        }
+        let uevent = FileBytes.text(of: "/sys/class/net/\(name)/uevent", upTo: 4_096)
+        return uevent.map { isCellular(uevent: $0, index: index) } ?? false
     }
 
     /// Parses the lines `KEY=value` of a uevent file.
-    static func isCellular(uevent: some Sequence<UInt8>, index: UInt32) -> Bool {
-        let lines = String(decoding: Array(uevent), as: UTF8.self).split(separator: "\n")
+    static func isCellular(uevent: String, index: UInt32) -> Bool {
+        let lines = uevent.split(separator: "\n")
         return lines.contains("IFINDEX=\(index)") && lines.contains("DEVTYPE=wwan")
     }
 

@@ -81,9 +81,8 @@ extension KernelRouting {
                 (found: inout Set<TunnelEnds>, message) throws(MalformedMessage) in
                 let (body, attributes) = try message.parts(ndmsg.self)
                 // An older kernel sends the entries of all interfaces.
-                guard body.ndm_ifindex == Int32(bitPattern: index), let bytes = attributes[NDA_DST],
-                    let family = IPAddress.Family.allCases.first(where: { $0.byteCount == bytes.count }),
-                    let remote = try attributes.address(NDA_DST, family)
+                guard body.ndm_ifindex == Int32(bitPattern: index),
+                    let remote = attributes[NDA_DST].flatMap({ IPAddress(bytes: $0) })
                 else { return }
                 var ends = TunnelEnds()
                 ends.remote = remote
@@ -186,13 +185,7 @@ extension KernelRouting {
     ///
     /// - Throws: An error when the dump failed, or was interrupted each time (EAGAIN).
     func hardwareAddresses() throws(ReachabilityError) -> [Neighbour.Key: [UInt8]]? {
-        try withSocket { (socket) throws(ReachabilityError) in
-            let request = Request(RTM_GETNEIGH, isDump: true, ndmsg())
-            return try socket.list(request, "dump the kernel's neighbours", from: [:]) {
-                (found: inout [Neighbour.Key: [UInt8]], message) in
-                if let entry = try? Neighbour.hardwareAddress(message) { found[entry.key] = entry.bytes }
-            }
-        }
+        try neighbours(Neighbour.hardwareAddress)
     }
 
     /// Returns the TCP connections and the neighbours.
@@ -200,14 +193,19 @@ extension KernelRouting {
     /// `nil` in another namespace, and where the kernel has no inet_diag or a sandbox refuses it.
     func answerRecord() throws(ReachabilityError) -> AnswerRecord? {
         guard isInNamespace, let sockets = try? ConnectedSocket.connections() else { return nil }
-        let neighbours = try withSocket { (socket) throws(ReachabilityError) in
-            try socket.list(
-                Request(RTM_GETNEIGH, isDump: true, ndmsg()), "dump the kernel's neighbours", from: [:]
-            ) {
-                (found: inout [Neighbour.Key: NeighbourReply], message) in
-                if let entry = try? NeighbourReply.read(message) { found[entry.key] = entry.reply }
+        return .kernel(sockets, try neighbours(NeighbourReply.read))
+    }
+
+    /// Returns what a function reads of each neighbour; it skips a message that it cannot read.
+    private func neighbours<Value: Sendable>(
+        _ read: (NetlinkMessage) throws(MalformedMessage) -> (key: Neighbour.Key, value: Value)?
+    ) throws(ReachabilityError) -> [Neighbour.Key: Value] {
+        let request = Request(RTM_GETNEIGH, isDump: true, ndmsg())
+        return try withSocket { (socket) throws(ReachabilityError) in
+            try socket.list(request, "dump the kernel's neighbours", from: [:]) {
+                (found: inout [Neighbour.Key: Value], message) in
+                if let entry = try? read(message) { found[entry.key] = entry.value }
             }
         }
-        return .kernel(sockets, neighbours)
     }
 }

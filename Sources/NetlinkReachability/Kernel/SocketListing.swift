@@ -183,7 +183,7 @@ extension NeighbourReply {
     /// Reads RTM_NEWNEIGH; `nil` for another kind of entry, and for a neighbour that needs no resolution (NOARP).
     static func read(
         _ message: NetlinkMessage
-    ) throws(MalformedMessage) -> (key: Neighbour.Key, reply: NeighbourReply)? {
+    ) throws(MalformedMessage) -> (key: Neighbour.Key, value: NeighbourReply)? {
         guard let neighbour = try Neighbour(message), neighbour.state != .noARP else { return nil }
         let (_, attributes) = try message.parts(ndmsg.self)
         // The times are in ticks of USER_HZ, which is 100.

@@ -142,7 +142,7 @@ extension Neighbour {
     /// Reads the hardware address of RTM_NEWNEIGH; `nil` if the entry has no valid one.
     static func hardwareAddress(
         _ message: NetlinkMessage
-    ) throws(MalformedMessage) -> (key: Key, bytes: [UInt8])? {
+    ) throws(MalformedMessage) -> (key: Key, value: [UInt8])? {
         guard let neighbour = try Neighbour(message), !neighbour.state.isDisjoint(with: .valid) else {
             return nil
         }

@@ -272,7 +272,7 @@ struct LinkMessageTests {
             if let found {
                 #expect(found.key == Neighbour.Key(interfaceIndex: 2, address: IPAddress(192, 0, 2, 1)))
             }
-            return found?.bytes
+            return found?.value
         }
         let hardware: [UInt8] = [2, 0, 0, 0, 0, 9]
         for state: UInt8 in [0x02, 0x04, 0x08, 0x10, 0x80] {
@@ -286,7 +286,7 @@ struct LinkMessageTests {
 
     @Test func `only the right uevent makes a cellular device`() {
         func isCellular(_ text: String) -> Bool {
-            DeviceFacts.isCellular(uevent: Array(text.utf8), index: 7)
+            DeviceFacts.isCellular(uevent: text, index: 7)
         }
         #expect(isCellular("DEVTYPE=wwan\nINTERFACE=wwan0\nIFINDEX=7\n"))
         #expect(!isCellular("DEVTYPE=wwan\nINTERFACE=wwan0\nIFINDEX=77\n"))

@@ -80,7 +80,7 @@ struct SocketMessageTests {
             return try withExactCopy(of: message.bytes) { bytes in
                 Result { () throws(MalformedMessage) in
                     guard let message = NetlinkMessage(bytes) else { throw MalformedMessage() }
-                    return try NeighbourReply.read(message)?.reply
+                    return try NeighbourReply.read(message)?.value
                 }
             }.get()
         }
