@@ -15,11 +15,13 @@ struct CarrierKey: Hashable {
         /// The destination of a host route.
         case toHost(IPAddress)
 
-        /// Whether the kernel shows the destination.
-        var isExact: Bool {
+        /// How the destination is known.
+        var evidence: TunnelCarrier.Evidence {
             switch self {
-            case .toRemote, .toEndpoint: true
-            case .marked, .toHost: false
+            case .toRemote: .remote
+            case .toEndpoint: .endpoint
+            case .marked: .rule
+            case .toHost: .hostRoute
             }
         }
     }
@@ -283,7 +285,7 @@ extension Known {
             // No flag depends on a carrier that is inferred. Whether a tunnel with an exact one sends is undecided
             // with its outer packets.
             let isUnknown =
-                failure.code == .undecided && (!key.outer.isExact || failure == .undecidedCarrier)
+                failure.code == .undecided && (!key.outer.evidence.isExact || failure == .undecidedCarrier)
             let state: CarrierState = isUnknown ? .unknown : .failed(failure)
             carriers[key]?.state = state
             return state
@@ -296,7 +298,9 @@ extension Known {
         var seen: Set<CarrierKey> = []
         var next = reading.carriers
         while let key = next.popLast() {
-            guard key.outer.isExact, seen.insert(key).inserted, let known = carriers[key] else { continue }
+            guard key.outer.evidence.isExact, seen.insert(key).inserted, let known = carriers[key] else {
+                continue
+            }
             if case .evaluated(let carrier)? = known.state {
                 let evaluation = carrier.evaluation
                 entries += [evaluation.answer?.entry, evaluation.outerEntry].compactMap(\.self)

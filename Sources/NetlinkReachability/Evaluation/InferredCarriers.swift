@@ -137,16 +137,9 @@ extension Known {
         _ tunnel: NetworkInterface
     ) throws(Interruption) -> [FoundCarrier] {
         let (outer, packet, route) = (carrier.evaluation, carrier.packet, carrier.route)
-        let evidence: TunnelCarrier.Evidence =
-            switch key.outer {
-            case .toRemote: .remote
-            case .toEndpoint: .endpoint
-            case .marked: .rule
-            case .toHost: .hostRoute
-            }
-        var result = TunnelCarrier(tunnel, evidence)
+        var result = TunnelCarrier(tunnel, key.outer.evidence)
         result.mark = packet.query.mark
-        if evidence != .rule { result.remote = packet.candidate.destination }
+        if result.evidence != .rule { result.remote = packet.candidate.destination }
         (result.flags, result.reason) = (carrier.isTooDeep ? [] : outer.flags, carrier.reason)
         let answer = outer.judgement.isOfOuter ? route.outer?.value.answer : outer.answer
         let nexthops = answer?.type?.leavesHost == false ? [] : answer?.nexthops ?? []

@@ -28,6 +28,9 @@ public struct TunnelCarrier: Hashable, Sendable, Codable {
         case hostRoute
         /// The carrier is not known.
         case unknown
+
+        /// See ``TunnelCarrier/isExact``.
+        var isExact: Bool { [.remote, .endpoint, .link].contains(self) }
     }
 
     /// The tunnel.
@@ -48,12 +51,7 @@ public struct TunnelCarrier: Hashable, Sendable, Codable {
     /// Whether the kernel shows the carrier.
     ///
     /// An inferred carrier does not affect any flags.
-    public var isExact: Bool {
-        switch evidence {
-        case .remote, .endpoint, .link: true
-        case .rule, .hostRoute, .unknown: false
-        }
-    }
+    public var isExact: Bool { evidence.isExact }
 
     init(_ tunnel: NetworkInterface, _ evidence: Evidence) {
         (self.tunnel, self.evidence) = (tunnel, evidence)
