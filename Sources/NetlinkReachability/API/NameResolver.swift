@@ -77,19 +77,14 @@ public struct BlockingResolver: NameResolver {
         families: ReachabilityOptions.Families,
         timeout: Duration
     ) async throws -> ReachabilityTarget.Resolution {
-        let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
-        let cancel = threads.begin(within: timeout) { (timeLeft) throws(ReachabilityError) in
+        let lookup: LookupThreads.Call = { (timeLeft) throws(ReachabilityError) in
             do {
                 return try call(name, families, timeLeft)
             } catch {
                 throw ReachabilityError(resolving: name, error)
             }
-        } completion: {
-            continuation.yield($0)
         }
-        for await result in results { return try result.get() }
-        cancel()
-        throw CancellationError()
+        return try await LookupThreads.result { threads.begin(within: timeout, lookup, completion: $0) }.get()
     }
 }
 

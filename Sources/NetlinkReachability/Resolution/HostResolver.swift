@@ -84,14 +84,7 @@ extension HostResolver {
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
     func resolved(_ name: NameQuery) async throws(CancellationError) -> ResolvedName {
-        let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
-        let cancel = begin(name, countedBy: nil) {
-            continuation.yield($0)
-        }
-        // The sequence ends without a result if the task is cancelled.
-        for await result in results { return result }
-        cancel()
-        throw CancellationError()
+        try await LookupThreads.result { begin(name, countedBy: nil, completion: $0) }
     }
 }
 

@@ -91,6 +91,22 @@ final class LookupThreads: Sendable {
         }
     }
 
+    /// Suspends the task until a request has a result.
+    ///
+    /// - Parameter begin: Begins the request with its completion, and returns a closure that cancels it.
+    /// - Returns: The result.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    static func result(
+        _ begin: (@escaping @Sendable (ResolvedName) -> Void) -> @Sendable () -> Void
+    ) async throws(CancellationError) -> ResolvedName {
+        let (results, continuation) = AsyncStream.makeStream(of: ResolvedName.self)
+        let cancel = begin { continuation.yield($0) }
+        // The sequence ends without a result if the task is cancelled.
+        for await result in results { return result }
+        cancel()
+        throw CancellationError()
+    }
+
     /// Checks before the first timer that Dispatch can run: without a descriptor, Dispatch aborts the process, and
     /// without memory for a thread, Dispatch waits without end.
     private static func checkTimers() throws(ReachabilityError) {
