@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import RoutingModel
+internal import RoutingModel
 
 /// The flags of a candidate, and the fact that decided.
-package struct Judgement: Hashable, Sendable {
+struct Judgement: Hashable, Sendable {
     /// The flags.
-    package var flags: ReachabilityFlags
+    var flags: ReachabilityFlags
     /// The fact that decided.
-    package var kind: ReachabilityReason.Code
+    var kind: ReachabilityReason.Code
     /// The nexthop that decided.
     ///
     /// `Optional` is written out, as in ``RouteMatch``.
-    package var nexthop: Optional<Nexthop>
+    var nexthop: Optional<Nexthop>
     /// Whether the outer packet of an encapsulating route decided.
-    package var isOfOuter = false
+    var isOfOuter = false
     /// The number of nexthops that are as good as this one, among which the kernel chooses by a hash that is not known.
-    package var choices: UInt16 = 1
+    var choices: UInt16 = 1
 
     /// Creates a judgement that follows from an answer.
-    package init(
+    init(
         _ flags: ReachabilityFlags,
         _ kind: ReachabilityReason.Code,
         _ nexthop: Nexthop? = nil
@@ -41,23 +41,23 @@ package struct Judgement: Hashable, Sendable {
 }
 
 /// The flags of a candidate or of a whole target, with the query and the answer that they follow from.
-package struct Evaluation: Hashable, Sendable {
+struct Evaluation: Hashable, Sendable {
     /// The query, the answer and the details behind a judgement.
-    package struct Basis: Hashable, Sendable {
+    struct Basis: Hashable, Sendable {
         /// The address that decided; `nil` if there was none.
-        package var candidate: Candidate?
+        var candidate: Candidate?
         /// The query that decided; `nil` if there was none.
-        package var query: RouteQuery?
+        var query: RouteQuery?
         /// The name of the interface that the query was bound to.
-        package var boundInterface: String?
+        var boundInterface: String?
         /// The answer to ``query``.
-        package var answer: RouteAnswer?
+        var answer: RouteAnswer?
         /// The source address of packets; `nil` if it is unknown, and below ``QueryDetail/source``.
-        package var sourceAddress: IPAddress?
+        var sourceAddress: IPAddress?
         /// The evaluations of all candidates, in order; empty below ``QueryDetail/full``.
         ///
         /// The two halves of the IPv4 default path share one evaluation unless they differ.
-        package var all: [Evaluation] = []
+        var all: [Evaluation] = []
         /// Why the outer packet of an encapsulating route can or cannot leave.
         var outerReason: ReachabilityReason?
         /// The routing table entry for the outer packet; `nil` below ``QueryDetail/full``.
@@ -80,11 +80,11 @@ package struct Evaluation: Hashable, Sendable {
     }
 
     /// The flags, and the fact that decided.
-    package var judgement: Judgement
+    var judgement: Judgement
     /// The interface of the nexthop that decided.
     ///
     /// `Optional` is written out, as in ``RouteMatch``.
-    package var facts: Optional<InterfaceFacts>
+    var facts: Optional<InterfaceFacts>
     /// Boxed, because an evaluation is copied often.
     private let basis: Box<Basis>
 
@@ -96,7 +96,7 @@ package struct Evaluation: Hashable, Sendable {
     }
 
     /// Creates the evaluation of a target that is unreachable without a query.
-    package init(unreachable reason: ReachabilityReason, _ candidate: Candidate? = nil) {
+    init(unreachable reason: ReachabilityReason, _ candidate: Candidate? = nil) {
         self.init(Judgement([], reason.code), nil, Basis(candidate: candidate, givenReason: reason))
     }
 
@@ -108,17 +108,17 @@ package struct Evaluation: Hashable, Sendable {
     }
 
     /// See ``Basis/candidate``.
-    package var candidate: Candidate? { basis.value.candidate }
+    var candidate: Candidate? { basis.value.candidate }
     /// See ``Basis/query``.
-    package var query: RouteQuery? { basis.value.query }
+    var query: RouteQuery? { basis.value.query }
     /// See ``Basis/boundInterface``.
-    package var boundInterface: String? { basis.value.boundInterface }
+    var boundInterface: String? { basis.value.boundInterface }
     /// See ``Basis/answer``.
-    package var answer: RouteAnswer? { basis.value.answer }
+    var answer: RouteAnswer? { basis.value.answer }
     /// See ``Basis/sourceAddress``.
-    package var sourceAddress: IPAddress? { basis.value.sourceAddress }
+    var sourceAddress: IPAddress? { basis.value.sourceAddress }
     /// See ``Basis/all``.
-    package var all: [Evaluation] { basis.value.all }
+    var all: [Evaluation] { basis.value.all }
     /// See ``Basis/outerReason``.
     var outerReason: ReachabilityReason? { basis.value.outerReason }
     /// See ``Basis/outerEntry``.
@@ -130,14 +130,14 @@ package struct Evaluation: Hashable, Sendable {
     /// See ``Basis/localInterface``.
     var localInterface: UInt32? { basis.value.localInterface }
     /// The flags.
-    package var flags: ReachabilityFlags { judgement.flags }
+    var flags: ReachabilityFlags { judgement.flags }
     /// The fact that decided.
-    package var kind: ReachabilityReason.Code { judgement.kind }
+    var kind: ReachabilityReason.Code { judgement.kind }
     /// The nexthop that decided.
-    package var nexthop: Nexthop? { judgement.nexthop }
+    var nexthop: Nexthop? { judgement.nexthop }
 
     /// The rank of a candidate: 2 reachable now, 1 reachable after a connection is made, 0 not reachable.
-    package var rank: Int { flags.rank }
+    var rank: Int { flags.rank }
 
     /// Whether both evaluations are about the default path of one family, and have the same flags, reason and
     /// nexthop.
@@ -151,7 +151,7 @@ package struct Evaluation: Hashable, Sendable {
     }
 
     /// The gateway of a route that leaves the host.
-    package var gateway: IPAddress? {
+    var gateway: IPAddress? {
         answer?.type?.leavesHost == true ? nexthop?.gateway : nil
     }
 
@@ -164,7 +164,7 @@ package struct Evaluation: Hashable, Sendable {
     }
 
     /// The reason, with the names that its sentence uses.
-    package var reason: ReachabilityReason {
+    var reason: ReachabilityReason {
         if let reason = basis.value.givenReason { return reason }
         let (name, other) = names
         let isOfChoices = [.gateway, .onLink, .pointToPoint].contains(kind)

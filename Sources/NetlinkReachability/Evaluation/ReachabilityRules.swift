@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import RoutingModel
+internal import RoutingModel
 
 /// The rules that turn the kernel's answer and the facts about interfaces into flags and a reason.
 ///
 /// Pure functions. The live kernel, a recording and a simulated network all use them.
-package enum ReachabilityRules {
+enum ReachabilityRules {
     /// The flags, and the fact that decided.
     private typealias Decision = (flags: ReachabilityFlags, kind: ReachabilityReason.Code)
 
@@ -17,7 +17,7 @@ package enum ReachabilityRules {
     ///   - packet: The packet of the answer.
     ///   - traits: Returns the traits of an interface; `nil` if it was removed.
     /// - Returns: The judgement, with the nexthop that decided.
-    package static func judge(
+    static func judge(
         _ answer: RouteAnswer,
         of candidate: Candidate,
         _ packet: RouteQuery,
@@ -52,7 +52,7 @@ package enum ReachabilityRules {
     ///   - outer: The evaluation of the outer packet; `nil` for labels.
     ///   - encapsulation: The encapsulation of the route.
     /// - Returns: The judgement, with the nexthop that decided.
-    package static func judge(_ inner: Judgement, inside outer: Evaluation?, _ encapsulation: Encapsulation)
+    static func judge(_ inner: Judgement, inside outer: Evaluation?, _ encapsulation: Encapsulation)
         -> Judgement
     {
         var judgement = inner

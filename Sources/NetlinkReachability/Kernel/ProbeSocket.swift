@@ -4,7 +4,7 @@ internal import Glibc
 internal import RoutingModel
 
 /// SO_BINDTOIFINDEX of `asm-generic/socket.h`, from Linux 5.0.
-package let bindToInterfaceIndex: Int32 = 62
+let bindToInterfaceIndex: Int32 = 62
 
 /// A UDP socket that shows the result of connect(2), if RTM_GETROUTE would answer differently.
 ///

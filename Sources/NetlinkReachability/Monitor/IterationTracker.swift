@@ -6,7 +6,7 @@ internal import SystemSupport
 ///
 /// An iteration that finds an unread element is not counted: a test that iterates step by step does other things
 /// before it waits again.
-package final class IterationTracker: Sendable {
+final class IterationTracker: Sendable {
     private struct State {
         /// Whether the iteration has never waited for an element.
         var isNew = true
@@ -23,14 +23,14 @@ package final class IterationTracker: Sendable {
     /// Tracks one iteration, from before it registers with the monitor; `nil` without a counter.
     ///
     /// - Parameter work: The counter.
-    package init?(_ work: InFlightCounter?) {
+    init?(_ work: InFlightCounter?) {
         guard let work else { return nil }
         self.work = work
         work.loopBegan()
     }
 
     /// An element is about to be added.
-    package func willOffer() {
+    func willOffer() {
         state.withLock { state in
             guard !state.isOver else { return }
             guard state.isWaiting else {
@@ -46,7 +46,7 @@ package final class IterationTracker: Sendable {
     }
 
     /// The iteration is about to wait for an element.
-    package func willWait() {
+    func willWait() {
         state.withLock { state in
             if state.isUnread {
                 state.isUnread = false
@@ -59,12 +59,12 @@ package final class IterationTracker: Sendable {
     }
 
     /// The iteration continues with an element.
-    package func didWait() {
+    func didWait() {
         state.withLock { $0.isWaiting = false }
     }
 
     /// The iteration has ended.
-    package func end() {
+    func end() {
         state.withLock { state in
             stopCounting(&state)
             state.isOver = true

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import RoutingModel
 import Testing
+
+@testable import NetlinkReachability
 
 /// Packets that their route puts into others: what the rules make of the inner and the outer judgement.
 struct RulesEncapsulationTests {

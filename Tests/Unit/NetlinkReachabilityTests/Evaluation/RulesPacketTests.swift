@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetlinkReachability
 import RoutingModel
 import Testing
+
+@testable import NetlinkReachability
 
 /// What the packet decides beside its route: its source address and its protocol.
 struct RulesPacketTests {
