@@ -76,7 +76,7 @@ extension Unicode.Scalar {
     }
 
     /// The byte that this character replaces in the text of a name; `nil` for other characters.
-    package var fileNameByte: UInt8? {
+    var fileNameByte: UInt8? {
         guard value >= Self.firstFileNameByte, value <= Self.firstFileNameByte + 0x7F else { return nil }
         return UInt8(truncatingIfNeeded: value)
     }

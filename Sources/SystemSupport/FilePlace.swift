@@ -174,7 +174,7 @@ package enum PathWalk {
     }
 
     /// The most symbolic links in one lookup, as in the kernel (MAXSYMLINKS).
-    package static let linkLimit = 40
+    static let linkLimit = 40
 
     /// Looks up the names of a path one by one, until one leads to nothing.
     ///

@@ -13,7 +13,7 @@ package final class NetworkFacts: Sendable {
     /// Lists the name servers of the resolver.
     package let nameservers: Nameservers.Source
     /// Returns the policy that orders addresses.
-    package let addressPolicy: AddressPolicy.Source
+    let addressPolicy: AddressPolicy.Source
     /// The clock for facts that have an age.
     let clock: any MonitorClock
 

@@ -8,7 +8,7 @@ package struct Candidate: Hashable, Sendable {
     /// The address in queries to the kernel.
     package var destination: IPAddress
     /// Whether the address is an example for the default path.
-    package var isDefaultPath: Bool
+    var isDefaultPath: Bool
 
     /// Creates a candidate for an address that is itself the target.
     package static func address(_ address: IPAddress) -> Candidate {

@@ -38,7 +38,7 @@ package final class KernelRouting: Sendable {
     /// Creates a source without an open socket.
     ///
     /// The first query opens one, and its thread has to be in the caller's network namespace.
-    package static func unopened() -> KernelRouting {
+    static func unopened() -> KernelRouting {
         KernelRouting(first: nil, QuerySocket.answerTimeout)
     }
 
@@ -49,7 +49,7 @@ package final class KernelRouting: Sendable {
     }
 
     /// Passes a socket to the body.
-    package func withSocket<Answer: Sendable>(
+    func withSocket<Answer: Sendable>(
         _ body: (inout QuerySocket) throws(ReachabilityError) -> Answer
     ) throws(ReachabilityError) -> Answer {
         try withConnection { (connection) throws(ReachabilityError) in try connection.withSocket(body) }

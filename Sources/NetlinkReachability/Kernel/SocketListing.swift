@@ -199,12 +199,12 @@ extension NeighbourReply {
 
 /// The TCP sockets that the kernel destroys (SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY), which every
 /// process can read.
-package final class KernelClosings: ClosingFeed {
+final class KernelClosings: ClosingFeed {
     private let socket: Locked<EventSocket>
-    package let descriptor: Int32
+    let descriptor: Int32
 
     /// Opens a socket in the calling thread's network namespace; `nil` if the kernel or a sandbox refuses it.
-    package init?() {
+    init?() {
         guard let socket = try? EventSocket(netlinkProtocol: NETLINK_SOCK_DIAG) else { return nil }
         for group in EventGroup.closings {
             guard (try? socket.join(group)) == true else { return nil }
@@ -214,7 +214,7 @@ package final class KernelClosings: ClosingFeed {
         self.socket = Locked(socket)
     }
 
-    package func read(limit: Int) -> [ConnectedSocket] {
+    func read(limit: Int) -> [ConnectedSocket] {
         socket.withLock { socket in
             var found: [ConnectedSocket] = []
             // The evidence lacks sockets whose notifications were lost. The next dump lists the sockets that are

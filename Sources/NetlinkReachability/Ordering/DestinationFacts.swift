@@ -11,13 +11,13 @@ package struct DestinationFacts: Hashable, Sendable {
     /// Rules 2 to 5, 7 and 9 compare source addresses, and an unreachable destination has none.
     package var isReachable = false
     /// Rule 2: whether the destination and its source address have the same scope.
-    package var matchesScope = false
+    var matchesScope = false
     /// Rule 3: whether its source address is deprecated.
-    package var isDeprecated = false
+    var isDeprecated = false
     /// Rule 4: whether its source address is a home address.
-    package var isHome = false
+    var isHome = false
     /// Rule 5: whether the destination and its source address have the same label.
-    package var matchesLabel = false
+    var matchesLabel = false
     /// Rule 6: the precedence of the destination.
     package var precedence: Int
     /// Rule 7: whether the packets use no IP tunnel.
