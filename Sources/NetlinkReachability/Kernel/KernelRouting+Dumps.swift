@@ -148,10 +148,10 @@ extension KernelRouting {
                 let request = Request(
                     DumpRequest.Table.settings.rawValue, body,
                     [Request.Attribute(NETCONFA_IFINDEX, NETCONFA_IFINDEX_ALL)])
-                let settings = try socket.value(
+                let report = try socket.value(
                     request, "ask for the settings of all interfaces",
-                    missingFor: [EOPNOTSUPP, EAFNOSUPPORT, EPFNOSUPPORT], FamilySettings.init)
-                if let settings { all.take(settings) }
+                    missingFor: [EOPNOTSUPP, EAFNOSUPPORT, EPFNOSUPPORT], SettingsReport.init)
+                if let report { all.take(report.settings) }
             }
             return InputSettings(own: link.settings, all: all)
         }

@@ -119,7 +119,7 @@ package struct NetlinkMessage {
         case RTM_DELNEIGH: try Neighbour(self).map { .removedNeighbour($0.key) }
         case RTM_NEWRULE: try Rule(self).map(NetworkChange.rule)
         case RTM_DELRULE: try Rule(self).map(NetworkChange.removedRule)
-        case RTM_NEWNETCONF: try FamilySettings(self).map(NetworkChange.settings)
+        case RTM_NEWNETCONF: try SettingsReport(self).map(NetworkChange.settings)
         case RTM_NEWNEXTHOP: .nexthop(try NexthopObject(self))
         case RTM_DELNEXTHOP: .removedNexthop(id: try NexthopObject(self).id)
         default: nil

@@ -154,7 +154,7 @@ extension Neighbour {
     }
 }
 
-extension FamilySettings {
+extension SettingsReport {
     /// Reads RTM_NEWNETCONF; `nil` for other families than IPv4 and IPv6.
     init?(_ message: NetlinkMessage) throws(MalformedMessage) {
         let (body, attributes) = try message.parts(netconfmsg.self)
@@ -170,15 +170,17 @@ extension FamilySettings {
         func isSet(_ type: Int) throws(MalformedMessage) -> Bool? {
             try attributes.value(type, as: Int32.self).map { $0 != 0 }
         }
-        self.init(
-            family: family,
-            place: place,
-            ignoresLinkdown: try isSet(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN),
-            forwards: try isSet(NETCONFA_FORWARDING),
-            reversePathFilter: try attributes.value(NETCONFA_RP_FILTER, as: Int32.self)
-                .map(UInt8.init(clamping:)),
-            forwardsBroadcasts: try isSet(NETCONFA_BC_FORWARDING)
-        )
+        self.init(place) { _ in }
+        let ignoresLinkdown = try isSet(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN)
+        let forwards = try isSet(NETCONFA_FORWARDING)
+        switch family {
+        case .v4:
+            (settings.ipv4IgnoresLinkdown, settings.ipv4Forwards) = (ignoresLinkdown, forwards)
+            settings.reversePathFilter = try attributes.value(NETCONFA_RP_FILTER, as: Int32.self)
+                .map(UInt8.init(clamping:))
+            settings.forwardsBroadcasts = try isSet(NETCONFA_BC_FORWARDING)
+        case .v6: (settings.ipv6IgnoresLinkdown, settings.ipv6Forwards) = (ignoresLinkdown, forwards)
+        }
     }
 }
 

@@ -107,7 +107,8 @@ struct DifferenceLinks {
             }
             tryOut(index, affected + members)
         case .settings(let change):
-            tryOut(index, routes { _ in true }, change.new?.changes)
+            let all = change.new.map { settings in SettingsReport(.all) { $0 = settings } }
+            tryOut(index, routes { _ in true }, all.map { [.settings($0)] })
         case .route, .rule, .neighbour: break
         }
     }
@@ -201,18 +202,6 @@ extension Route {
     /// The same route in a snapshot, as far as its state counts; `nil` if the snapshot lacks the route.
     fileprivate func counted(in state: NetworkSnapshot) -> Route? {
         state.route(like: self)?.counted
-    }
-}
-
-extension RoutingSettings {
-    /// The settings as changes.
-    fileprivate var changes: [NetworkChange] {
-        let v4 = FamilySettings(
-            family: .v4, place: .all, ignoresLinkdown: ipv4IgnoresLinkdown, forwards: ipv4Forwards,
-            reversePathFilter: reversePathFilter, forwardsBroadcasts: forwardsBroadcasts)
-        var v6 = FamilySettings(family: .v6, place: .all, ignoresLinkdown: ipv6IgnoresLinkdown)
-        v6.forwards = ipv6Forwards
-        return [.settings(v4), .settings(v6)]
     }
 }
 

@@ -12,24 +12,20 @@ extension HostState {
         let index = ["all", "default"].contains(request.device) ? nil : try index(of: request.device)
         let affected = index.map { [$0] } ?? (request.device == "all" ? links.map(\.index) : [])
         // No existing interface has what `default` says.
-        let places: [FamilySettings.Place] =
+        let places: [SettingsReport.Place] =
             request.device == "default" ? [] : [index.map { .interface($0) } ?? .all]
         switch (request.name, request.family) {
         case (.reversePathFilter, _):
-            for place in places {
-                apply(FamilySettings(family: .v4, place: place, reversePathFilter: request.value))
-            }
+            for place in places { apply(place) { $0.reversePathFilter = request.value } }
         case (.forwarding, .v4):
             // `inet_forward_change`
             let isForAll = index == nil && snapshot.settings.ipv4Forwards != isSet
-            let further = isForAll ? affected.map(FamilySettings.Place.interface) : []
-            for place in places + further {
-                apply(FamilySettings(family: .v4, place: place, forwards: isSet))
-            }
+            let further = isForAll ? affected.map(SettingsReport.Place.interface) : []
+            for place in places + further { apply(place) { $0.ipv4Forwards = isSet } }
         case (.forwarding, .v6):
             if isSet, !places.isEmpty { try checkRouters() }
             if index == nil {
-                for place in places { apply(FamilySettings(family: .v6, place: place, forwards: isSet)) }
+                for place in places { apply(place) { $0.ipv6Forwards = isSet } }
             }
             for index in affected { setForwarding(index, isSet) }
         case (.disableIPv6, _): for index in affected { setIPv6(index, isOff: isSet) }
@@ -39,7 +35,9 @@ extension HostState {
         }
     }
 
-    private mutating func apply(_ settings: FamilySettings) { apply(.settings(settings), .settings) }
+    private mutating func apply(_ place: SettingsReport.Place, _ report: (inout RoutingSettings) -> Void) {
+        apply(.settings(SettingsReport(place, report)), .settings)
+    }
 
     /// Changes settings of an interface without a notification.
     private mutating func change(_ index: UInt32, _ body: (inout RoutingSettings) -> Void) {
@@ -65,7 +63,7 @@ extension HostState {
         guard let link = snapshot.links[index], link.settings.ipv6Forwards != forwards else { return }
         let addresses = snapshot.addresses(ofInterface: index, family: .v6)
         for address in addresses { if let route = anycastRoute(of: address) { remove(route) } }
-        apply(FamilySettings(family: .v6, place: .interface(index), forwards: forwards))
+        apply(.interface(index)) { $0.ipv6Forwards = forwards }
         for address in addresses where isUsed(address) { insert(anycastRoute(of: address)) }
     }
 

@@ -117,7 +117,7 @@ package struct QueryScope: Sendable {
         }
     }
 
-    private func contains(_ place: FamilySettings.Place) -> Bool {
+    private func contains(_ place: SettingsReport.Place) -> Bool {
         switch place {
         case .all: true
         case .newInterfaces: false

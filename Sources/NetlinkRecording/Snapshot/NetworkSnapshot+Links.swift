@@ -192,25 +192,26 @@ extension Route {
 // Settings of interfaces, and their effects on routes without a carrier.
 
 extension NetworkSnapshot {
-    mutating func apply(_ change: FamilySettings) {
+    mutating func apply(_ change: SettingsReport) {
         let affected: [Link]
         switch change.place {
         case .newInterfaces: return
         case .all: affected = Array(links.values)
         case .interface(let index): affected = links[index].map { [$0] } ?? []
         }
-        let before = affected.map { ignoresLinkdown($0, change.family) }
+        let families = IPAddress.Family.allCases.filter { change.settings.ignoresLinkdown($0) != nil }
+        let before = families.map { family in affected.map { ignoresLinkdown($0, family) } }
         if case .interface(let index) = change.place {
-            links[index]?.settings.take(change)
+            links[index]?.settings.take(change.settings)
         } else {
-            settings.take(change)
-            if change.ignoresLinkdown != nil { knownIgnoring.insert(change.family) }
+            settings.take(change.settings)
+            knownIgnoring.formUnion(families)
         }
-        for (link, ignored) in zip(affected, before) {
-            guard let link = links[link.index], ignoresLinkdown(link, change.family) != ignored else {
-                continue
+        for (family, before) in zip(families, before) {
+            for (link, ignored) in zip(affected, before) {
+                guard let link = links[link.index], ignoresLinkdown(link, family) != ignored else { continue }
+                ignoringChanged(of: link, family)
             }
-            ignoringChanged(of: link, change.family)
         }
     }
 
@@ -257,7 +258,10 @@ extension NetworkSnapshot {
             let shown = evidenceOfIgnoring(family)
             // One usable nexthop without a carrier is stronger evidence than any number of dead ones.
             guard let ignores = shown.contains(false) ? false : shown.first else { continue }
-            settings.take(FamilySettings(family: family, place: .all, ignoresLinkdown: ignores))
+            switch family {
+            case .v4: settings.ipv4IgnoresLinkdown = ignores
+            case .v6: settings.ipv6IgnoresLinkdown = ignores
+            }
         }
     }
 

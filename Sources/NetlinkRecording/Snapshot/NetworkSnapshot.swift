@@ -41,7 +41,7 @@ package struct NetworkSnapshot: Sendable {
     package var kernel: KernelRelease?
     /// The settings for all interfaces.
     ///
-    /// Dumps of links, addresses, routes and rules do not contain them; ``FamilySettings`` do. The kernel's
+    /// Dumps of links, addresses, routes and rules do not contain them; a ``SettingsReport`` does. The kernel's
     /// counterpart is RTM_NEWNETCONF with the index `all`.
     package var settings = RoutingSettings()
     /// The families whose setting was dumped.

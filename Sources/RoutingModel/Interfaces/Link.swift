@@ -264,11 +264,11 @@ package struct HardwareType: RawRepresentable, Hashable, Sendable {
     /// Ethernet, and everything that presents itself as Ethernet (`ARPHRD_ETHER`).
     package static let ethernet = HardwareType(rawValue: 1)
     /// A serial line (`ARPHRD_SLIP`).
-    package static let slip = HardwareType(rawValue: 256)
+    static let slip = HardwareType(rawValue: 256)
     /// A PPP link (`ARPHRD_PPP`).
     package static let ppp = HardwareType(rawValue: 512)
     /// Raw IP, used by cellular modems (`ARPHRD_RAWIP`).
-    package static let rawIP = HardwareType(rawValue: 519)
+    static let rawIP = HardwareType(rawValue: 519)
     /// An IPv4-in-IPv4 tunnel (`ARPHRD_TUNNEL`).
     package static let tunnel = HardwareType(rawValue: 768)
     /// A tunnel over IPv6 (`ARPHRD_TUNNEL6`).
@@ -370,10 +370,10 @@ extension Link {
 
 // MARK: - Settings
 
-/// The settings of one address family that affect routes, for one interface or for all.
+/// Some settings of one interface or of all, as a message reports them.
 ///
-/// The kernel's counterpart is RTM_NEWNETCONF: sysctls below `net.ipv4.conf` and `net.ipv6.conf`.
-package struct FamilySettings: Hashable, Sendable {
+/// The kernel's counterpart is RTM_NEWNETCONF: sysctls below `net.ipv4.conf` or `net.ipv6.conf`.
+package struct SettingsReport: Hashable, Sendable {
     /// The scope of the settings.
     package enum Place: Hashable, Sendable {
         /// All interfaces: `conf.all`.
@@ -384,41 +384,26 @@ package struct FamilySettings: Hashable, Sendable {
         case interface(UInt32)
     }
 
-    /// The family.
-    package var family: IPAddress.Family
     /// The scope of the settings.
     package var place: Place
-    /// Whether routes without a carrier are ignored (`ignore_routes_with_linkdown`); `nil` if not set here.
-    package var ignoresLinkdown: Bool?
-    /// Whether packets are forwarded (`forwarding`); `nil` if not set here.
-    package var forwards: Bool?
-    /// The IPv4 reverse path filter (`rp_filter`); `nil` if not set here.
-    package var reversePathFilter: UInt8?
-    /// Whether IPv4 broadcasts are forwarded (`bc_forwarding`); `nil` if not set here.
-    package var forwardsBroadcasts: Bool?
+    /// The settings; `nil` for those that are not reported.
+    package var settings = RoutingSettings()
 
-    /// Creates settings.
-    package init(
-        family: IPAddress.Family,
-        place: Place,
-        ignoresLinkdown: Bool? = nil,
-        forwards: Bool? = nil,
-        reversePathFilter: UInt8? = nil,
-        forwardsBroadcasts: Bool? = nil
-    ) {
-        self.family = family
+    /// Creates a report.
+    ///
+    /// - Parameters:
+    ///   - place: The scope.
+    ///   - report: Sets what is reported.
+    package init(_ place: Place, _ report: (inout RoutingSettings) -> Void) {
         self.place = place
-        self.ignoresLinkdown = ignoresLinkdown
-        self.forwards = forwards
-        self.reversePathFilter = reversePathFilter
-        self.forwardsBroadcasts = forwardsBroadcasts
+        report(&settings)
     }
 }
 
 /// The settings of both families, for one interface or for a whole network; `nil` is unknown.
 ///
-/// Dumps of links contain the settings of each interface. ``FamilySettings`` contain some of those of one interface or
-/// of all: `ignore_routes_with_linkdown`, `rp_filter`, `forwarding` and `bc_forwarding`.
+/// Dumps of links contain the settings of each interface. A ``SettingsReport`` contains some of those of one interface
+/// or of all: `ignore_routes_with_linkdown`, `rp_filter`, `forwarding` and `bc_forwarding`.
 package struct RoutingSettings: Hashable, Sendable {
     /// The sysctl `ignore_routes_with_linkdown` for IPv4.
     package var ipv4IgnoresLinkdown: Bool?
@@ -482,18 +467,11 @@ package struct RoutingSettings: Hashable, Sendable {
         family == .v4 ? ipv4IgnoresLinkdown : ipv6IgnoresLinkdown
     }
 
-    /// Applies the settings in a notification.
-    package mutating func take(_ settings: FamilySettings) {
-        switch settings.family {
-        case .v4:
-            ipv4IgnoresLinkdown = settings.ignoresLinkdown ?? ipv4IgnoresLinkdown
-            ipv4Forwards = settings.forwards ?? ipv4Forwards
-            reversePathFilter = settings.reversePathFilter ?? reversePathFilter
-            forwardsBroadcasts = settings.forwardsBroadcasts ?? forwardsBroadcasts
-        case .v6:
-            ipv6IgnoresLinkdown = settings.ignoresLinkdown ?? ipv6IgnoresLinkdown
-            ipv6Forwards = settings.forwards ?? ipv6Forwards
-        }
+    /// Replaces the settings that others have.
+    package mutating func take(_ others: Self) {
+        var merged = others
+        merged.fill(from: self)
+        self = merged
     }
 
     /// Fills in unknown settings from others.

@@ -27,7 +27,7 @@ package enum NetworkChange: Hashable, Sendable {
     /// A rule was removed.
     case removedRule(Rule)
     /// The settings of an interface or of all interfaces.
-    case settings(FamilySettings)
+    case settings(SettingsReport)
 }
 
 /// The position of a route among routes with the same prefix and metric.

@@ -107,3 +107,15 @@ extension NetworkSnapshot {
         }
     }
 }
+
+extension SettingsReport {
+    /// Whether routes without a carrier are ignored in a family.
+    package static func ignoring(_ family: IPAddress.Family, _ place: Place, _ ignores: Bool) -> Self {
+        Self(place) { settings in
+            switch family {
+            case .v4: settings.ipv4IgnoresLinkdown = ignores
+            case .v6: settings.ipv6IgnoresLinkdown = ignores
+            }
+        }
+    }
+}

@@ -116,7 +116,7 @@ func parseWithEverything(_ bytes: UnsafeRawBufferPointer) -> [ParseResult] {
         result { try LinkReport(message) }, result { try InterfaceAddress(message) },
         routeResult(message.bytes), result { try Rule(message) },
         result { try NexthopObject(message) }, result { try Neighbour(message) },
-        result { try FamilySettings(message) }, result { try DeviceFacts.wirelessIndex(message) },
+        result { try SettingsReport(message) }, result { try DeviceFacts.wirelessIndex(message) },
         result { try DeviceFacts.signal(message) }, result { try ConnectedSocket(message, 6) },
         result { try ConnectedSocket(message, ConnectedSocket.mptcp) },
     ]

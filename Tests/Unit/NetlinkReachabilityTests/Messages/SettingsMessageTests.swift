@@ -21,19 +21,21 @@ struct SettingsMessageTests {
     }
 
     @Test func `a message has the settings of an interface, of all, or of future ones`() {
-        let places: [(Int32, FamilySettings.Place)] = [(7, .interface(7)), (-1, .all), (-2, .newInterfaces)]
+        let places: [(Int32, SettingsReport.Place)] = [(7, .interface(7)), (-1, .all), (-2, .newInterfaces)]
         for (index, place) in places {
             let bytes = Self.message(10, [(1, index), (2, 1), (3, 0), (6, 0)])
-            let settings = FamilySettings(
-                family: .v6, place: place, ignoresLinkdown: false, forwards: true, reversePathFilter: 0)
+            // The reverse path filter is one of IPv4 alone.
+            let settings = SettingsReport(place) {
+                ($0.ipv6IgnoresLinkdown, $0.ipv6Forwards) = (false, true)
+            }
             #expect(Self.content(bytes) == .change(.settings(settings)))
         }
     }
 
     @Test func `settings that a message lacks are nil`() {
-        let ignoring = FamilySettings(family: .v4, place: .all, ignoresLinkdown: true)
+        let ignoring = SettingsReport(.all) { $0.ipv4IgnoresLinkdown = true }
         #expect(Self.content(Self.message(2, [(1, -1), (6, 1)])) == .change(.settings(ignoring)))
-        let filtering = FamilySettings(family: .v4, place: .all, reversePathFilter: 2)
+        let filtering = SettingsReport(.all) { $0.reversePathFilter = 2 }
         #expect(Self.content(Self.message(2, [(1, -1), (3, 2)])) == .change(.settings(filtering)))
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AddressLiterals
+import Fakes
 import Glibc
 import RoutingModel
 import Testing
@@ -359,11 +360,9 @@ struct HostStateTests {
     @Test func `routes that are ignored without a carrier go when their interface is set down`() throws {
         for (family, prefix) in [(IPAddress.Family.v4, "10.0.0.0/24"), (.v6, "2001:db8::/64")] {
             var host = try Self.host()
-            let settings = FamilySettings(family: family, place: .all, ignoresLinkdown: true)
+            let settings = SettingsReport.ignoring(family, .all, true)
             host.apply(.settings(settings), .settings)
-            host.apply(
-                .settings(FamilySettings(family: family, place: .interface(2), ignoresLinkdown: true)),
-                .settings)
+            host.apply(.settings(.ignoring(family, .interface(2), true)), .settings)
             try host.make(HostChange("carrier eth0 off"))
             #expect(Self.routes(host, to: prefix).first?.nexthops.first?.flags.contains(.dead) == true)
             try host.make(HostChange("link set eth0 down"))

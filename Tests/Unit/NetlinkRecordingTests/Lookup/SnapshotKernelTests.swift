@@ -45,11 +45,11 @@ struct SnapshotKernelTests {
                 settings: RoutingSettings(ipv4IgnoresLinkdown: interface, ipv6Forwards: false))
             return Self.host(
                 kernel, .link(LinkReport(down)), .address(address),
-                .settings(FamilySettings(family: .v4, place: .all, ignoresLinkdown: false)),
+                .settings(.ignoring(.v4, .all, false)),
                 .route(
                     "10.0.0.0/8", nexthops: [Nexthop(interfaceIndex: 3, flags: .linkDown)], metric: 5),
                 .route("10.0.0.0/8", dev: 2, metric: 50),
-                .settings(FamilySettings(family: .v4, place: .all, ignoresLinkdown: true))
+                .settings(.ignoring(.v4, .all, true))
             ).way("10.0.0.1")
         }
         #expect(way(KernelRelease(5, 10), interface: false) == "10.0.0.0/8 link dev 3")

@@ -82,8 +82,7 @@ struct LargeSnapshotTests {
                 ))
             for family in IPAddress.Family.allCases {
                 host.apply(
-                    .settings(
-                        FamilySettings(family: family, place: .interface(index), ignoresLinkdown: true)))
+                    .settings(.ignoring(family, .interface(index), true)))
             }
             host.apply(
                 .nexthop(NexthopObject(id: index, kind: .single(Nexthop(interfaceIndex: index)))))

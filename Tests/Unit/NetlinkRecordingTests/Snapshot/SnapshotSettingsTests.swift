@@ -36,10 +36,10 @@ struct SnapshotSettingsTests {
 
     private static func ignoring(
         _ family: IPAddress.Family,
-        _ place: FamilySettings.Place,
+        _ place: SettingsReport.Place,
         _ ignores: Bool
     ) -> NetworkChange {
-        .settings(FamilySettings(family: family, place: place, ignoresLinkdown: ignores))
+        .settings(.ignoring(family, place, ignores))
     }
 
     @Test func `without the settings a route without a carrier is undecided where another way is open`() {
@@ -47,9 +47,9 @@ struct SnapshotSettingsTests {
         #expect(Self.host().way("2001:db8:f::1").contains("ignore_routes_with_linkdown"))
     }
 
-    @Test(arguments: [FamilySettings.Place.all, .interface(3)])
+    @Test(arguments: [SettingsReport.Place.all, .interface(3)])
     func `where such routes are ignored the next one is taken, and the first again when they are not`(
-        place: FamilySettings.Place
+        place: SettingsReport.Place
     ) {
         var host = Self.host(
             Self.ignoring(.v4, .all, false), Self.ignoring(.v6, .all, false),
@@ -97,9 +97,9 @@ struct SnapshotSettingsTests {
 
     @Test func `forwarding of all interfaces is whether this is a router`() {
         let host = Self.host(
-            .settings(FamilySettings(family: .v6, place: .all, forwards: true)),
-            .settings(FamilySettings(family: .v4, place: .all, forwards: false)),
-            .settings(FamilySettings(family: .v6, place: .interface(2), forwards: false)))
+            .settings(SettingsReport(.all) { $0.ipv6Forwards = true }),
+            .settings(SettingsReport(.all) { $0.ipv4Forwards = false }),
+            .settings(SettingsReport(.interface(2)) { $0.ipv6Forwards = false }))
         #expect(host.settings.ipv6Forwards == true)
         #expect(host.links[2]?.settings.ipv6Forwards == false)
     }
