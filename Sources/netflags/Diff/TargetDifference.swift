@@ -84,10 +84,10 @@ struct RecordedComparison {
 
     /// Evaluates a target in both states, and finds the causes of a difference.
     func compare(_ query: TargetDifference.Query) -> TargetDifference {
-        let (old, new) = (QueryLog(self.old), QueryLog(self.new))
-        var found = TargetDifference(query: query, old: Self.answer(query, old), new: Self.answer(query, new))
+        let (old, new) = (Reading(query, self.old), Reading(query, self.new))
+        var found = TargetDifference(query: query, old: old.answer, new: new.answer)
         if found.new.isReachable != false {
-            let silent = new.silentInterfaces(in: self.new).subtracting(old.silentInterfaces(in: self.old))
+            let silent = new.silentInterfaces.subtracting(old.silentInterfaces)
             found.lostPaths = silent.sorted().map(text.name)
         }
         guard found.isDifferent, !found.isUndetermined else { return found }
@@ -114,9 +114,24 @@ struct RecordedComparison {
         return new.origins?.origin(of: change, after: time)
     }
 
-    private static func answer(_ query: TargetDifference.Query, _ routing: any RoutingSource) -> Answer {
-        NetworkSource(routing: routing, resolver: SystemResolver.shared)
-            .blockingValues(of: [.report(of: query.target, options: query.options, .brief)])[0]
+    /// The answer of a state, and the lookups that it was computed from.
+    private struct Reading {
+        let answer: Answer
+        let queries: Set<RouteQuery>
+        /// The interfaces without a carrier through which some packets of the lookups are sent.
+        let silentInterfaces: Set<UInt32>
+
+        init(_ query: TargetDifference.Query, _ state: RecordedRouting) {
+            var trace = AnswerTrace([NetworkQuery.report(of: query.target, options: query.options, .brief)])
+            trace.evaluate([0], on: state)
+            answer =
+                trace.answer(to: 0)
+                ?? .failure(ReachabilityError(.undecided, operation: "evaluate \(query.text)"))
+            queries = trace.routeQueries(of: 0)
+            silentInterfaces = queries.reduce(into: []) {
+                $0.formUnion(state.routing.snapshot.silentInterfaces(for: $1))
+            }
+        }
     }
 
     // MARK: Output
@@ -243,43 +258,6 @@ extension ReachabilityOptions {
     fileprivate func compares(_ address: IPAddress) -> Bool {
         families.contains(address.family == .v4 ? .v4 : .v6)
             && address.family == sourceAddress?.family ?? address.family
-    }
-}
-
-/// Forwards lookups and collects them.
-private final class QueryLog: RoutingSource {
-    private let base: any RoutingSource
-    private let log = Locked<Set<RouteQuery>>([])
-
-    init(_ base: any RoutingSource) {
-        self.base = base
-    }
-
-    /// The queries of all lookups.
-    var queries: Set<RouteQuery> { log.withLock { $0 } }
-
-    /// The interfaces without a carrier in a network through which some packets of the lookups are sent.
-    func silentInterfaces(in routing: RecordedRouting) -> Set<UInt32> {
-        queries.reduce(into: []) { $0.formUnion(routing.routing.snapshot.silentInterfaces(for: $1)) }
-    }
-
-    func answer(
-        _ lookups: inout [RouteLookup],
-        from first: Int
-    ) throws(ReachabilityError) -> [InterfaceReading] {
-        let queries = lookups[first...].map(\.query)
-        log.withLock { log in
-            for var query in queries {
-                // A packet and its entry depend on the same routes, so both queries are logged as one.
-                (query.selectsNexthop, query.wantsEntry) = (false, false)
-                log.insert(query)
-            }
-        }
-        return try base.answer(&lookups, from: first)
-    }
-
-    func answer<Answer>(_ query: HostQuery<Answer>) throws(ReachabilityError) -> Answer {
-        try base.answer(query)
     }
 }
 
