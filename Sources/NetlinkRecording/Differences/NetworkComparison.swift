@@ -51,14 +51,12 @@ package struct NetworkComparison: Sendable {
         let (before, after) = (
             QueryReading(queries, in: old.snapshot), QueryReading(queries, in: new.snapshot)
         )
-        let read: [(NetworkDifference) -> Bool] = [
-            { before.decides($0, .old) || after.decides($0, .new) },
-            { before.uses($0) || after.uses($0) },
-            { before.reaches($0) || after.reaches($0) },
-        ]
-        let found = read.lazy.map { isRead in differences.indices.filter { isRead(differences[$0]) } }
-            .first { !$0.isEmpty }
-        return Set((found ?? []).compactMap(cause)).sorted().map { differences[$0] }
+        let parts = differences.map { difference in
+            [before.part(of: difference, .old), after.part(of: difference, .new)].compactMap(\.self).min()
+        }
+        guard let first = parts.compactMap(\.self).min() else { return [] }
+        let found = differences.indices.filter { parts[$0] == first }
+        return Set(found.compactMap(cause)).sorted().map { differences[$0] }
     }
 
     /// The root cause of a difference; of several, the one nearest to a lookup.

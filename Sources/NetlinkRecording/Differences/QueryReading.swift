@@ -34,33 +34,34 @@ struct QueryReading {
         }
     }
 
-    /// Whether a difference is, on the side of this state, a rule or a route that was read.
-    func decides(_ difference: NetworkDifference, _ side: NetworkDifference.Side) -> Bool {
-        switch difference {
-        case .rule(let change): change.value(side).map(rules.contains) ?? false
-        case .route(let change): change.value(side).map { routes.contains($0.identity) } ?? false
-        case .link, .address, .nexthop, .neighbour, .settings: false
-        }
+    /// What was read of a difference; the first one explains an answer best.
+    enum Part: Comparable {
+        /// A rule or a route, on the side of this state.
+        case decision
+        /// An interface, an address or a nexthop object behind the routes, or the settings.
+        case background
+        /// A neighbour on one of the interfaces.
+        case neighbour
     }
 
-    /// Whether a difference is an interface, address or nexthop object behind the routes, or the settings.
-    func uses(_ difference: NetworkDifference) -> Bool {
-        switch difference {
-        case .link(let change): change.latest.map { reach.interfaces.contains($0.index) } ?? false
+    /// What was read of a difference; `nil` for nothing.
+    func part(of difference: NetworkDifference, _ side: NetworkDifference.Side) -> Part? {
+        func part<Value>(_ value: Value?, _ part: Part, _ isRead: (Value) -> Bool) -> Part? {
+            value.map(isRead) == true ? part : nil
+        }
+        return switch difference {
+        case .rule(let change): part(change.value(side), .decision, rules.contains)
+        case .route(let change): part(change.value(side)?.identity, .decision, routes.contains)
+        case .link(let change): part(change.latest?.index, .background, reach.interfaces.contains)
         case .address(let change):
-            change.latest.map {
+            part(change.latest, .background) {
                 reach.interfaces.contains($0.interfaceIndex)
                     || reach.addresses.contains($0.address.withoutZone)
-            } ?? false
-        case .nexthop(let change): change.latest.map { reach.nexthops.contains($0.id) } ?? false
-        case .settings: true
-        case .rule, .route, .neighbour: false
+            }
+        case .nexthop(let change): part(change.latest?.id, .background, reach.nexthops.contains)
+        case .settings: .background
+        case .neighbour(let change):
+            part(change.latest?.key.interfaceIndex, .neighbour, reach.interfaces.contains)
         }
-    }
-
-    /// Whether a difference is a neighbour on one of the interfaces.
-    func reaches(_ difference: NetworkDifference) -> Bool {
-        guard case .neighbour(let change) = difference, let key = change.latest?.key else { return false }
-        return reach.interfaces.contains(key.interfaceIndex)
     }
 }
