@@ -233,49 +233,37 @@ struct RouteAttributeIndex: Sendable {
 /// The attributes that a route can have, and a search for them among the routes of a prefix.
 ///
 /// A prefix can have as many routes as there are interfaces. Comparing the attributes of each would take too long.
-enum RouteCandidates {
-    case one(UInt32)
-    case several(Set<UInt32>)
+struct RouteCandidates {
     /// Any attributes.
-    case all
+    static let all = RouteCandidates(nil)
 
-    init(_ numbers: Set<UInt32>) {
-        self =
-            if numbers.count == 1, let only = numbers.first { .one(only) } else { .several(numbers) }
+    /// `nil` for any attributes.
+    private let numbers: Set<UInt32>?
+
+    init(_ numbers: Set<UInt32>?) {
+        self.numbers = numbers
     }
 
     /// Whether this number is the only candidate.
     func isOnly(_ number: UInt32) -> Bool {
-        if case .one(number) = self { true } else { false }
+        numbers.map { $0.count == 1 && $0.contains(number) } ?? false
     }
 
     /// The index of the first entry with a candidate that satisfies a condition.
     func first(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
-        if case .several(let numbers) = self, numbers.count <= Self.fewCount {
-            // Usually no candidate satisfies the condition, so the entries need not be searched.
-            let matching = numbers.filter(isMatch)
+        if let numbers, numbers.count <= entries.count {
+            // Usually no candidate or one satisfies the condition, so that few entries are compared with it.
+            let matching = Array(numbers).filter(isMatch)
             return matching.isEmpty ? nil : entries.firstIndex { matching.contains($0.attributes) }
         }
         return entries.firstIndex { contains($0.attributes) && isMatch($0.attributes) }
     }
 
-    /// The most candidates that are compared for each route.
-    private static let fewCount = 256
-
     /// The index of the last entry with a candidate that satisfies a condition.
     func last(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
-        isNone ? nil : entries.lastIndex { contains($0.attributes) && isMatch($0.attributes) }
+        if numbers?.isEmpty == true { return nil }
+        return entries.lastIndex { contains($0.attributes) && isMatch($0.attributes) }
     }
 
-    private var isNone: Bool {
-        if case .several(let numbers) = self { numbers.isEmpty } else { false }
-    }
-
-    private func contains(_ number: UInt32) -> Bool {
-        switch self {
-        case .one(let only): only == number
-        case .several(let numbers): numbers.contains(number)
-        case .all: true
-        }
-    }
+    private func contains(_ number: UInt32) -> Bool { numbers?.contains(number) ?? true }
 }
