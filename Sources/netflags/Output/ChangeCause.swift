@@ -21,7 +21,7 @@ struct ChangeCause: Hashable {
 
 extension ChangeCause {
     init(_ event: Recording.Event) {
-        self.init(time: event.time, text: event.description, symbol: event.kind.symbol, event: event)
+        self.init(time: event.time, text: event.description, symbol: event.words.symbol, event: event)
     }
 }
 
@@ -35,7 +35,7 @@ extension ByteBuffer {
         member("kind", "\(cause.symbol)")
         member("change", cause.change)
         member("code", cause.code)
-        member("interface", event?.interface)
+        member("interface", event?.words.interface)
         member("prefix", path?.prefix)
         member("table", path?.table)
         member("gateway", path?.gateway)
@@ -62,41 +62,26 @@ extension ByteBuffer {
 
 extension ChangeCause {
     /// The change of the subject, or the statement about the recording, as a word.
-    fileprivate var change: String? { event?.word ?? mark?.word }
+    fileprivate var change: String? { event?.words.change ?? mark?.word }
 
     /// The subject and the change in one word, such as `routeRemoved`.
     fileprivate var code: String? {
-        change.map { (event?.kind.noun ?? "recording") + $0.prefix(1).uppercased() + $0.dropFirst() }
+        change.map { (event?.words.noun ?? "recording") + $0.prefix(1).uppercased() + $0.dropFirst() }
     }
 }
 
 extension Recording.Event {
-    fileprivate var kind: (symbol: ChangeCause.Symbol, noun: String) {
-        switch subject {
-        case .interface: (.link, "link")
-        case .address: (.address, "address")
-        case .route: (.route, "route")
-        case .rule: (.rule, "rule")
-        case .nexthop: (.other, "nexthop")
-        case .settings: (.other, "settings")
-        }
-    }
-
-    fileprivate var word: String {
-        switch subject {
-        case .interface(_, .appeared): "added"
-        case .interface(_, let change): "\(change)"
-        case .settings: "changed"
-        case .address, .route, .rule, .nexthop: isRemoval ? "removed" : "added"
-        }
-    }
-
-    /// The name of the interface; `nil` if there is none.
-    fileprivate var interface: String? {
-        switch subject {
-        case .interface(let name, _), .address(_, let name): name
-        case .route(_, _, let name): name
-        case .rule, .nexthop, .settings: nil
+    /// The words for the subject and its change, and the name of the interface; `nil` if there is none.
+    fileprivate var words: (symbol: ChangeCause.Symbol, noun: String, change: String, interface: String?) {
+        let verb = isRemoval ? "removed" : "added"
+        return switch subject {
+        case .interface(let name, .appeared): (.link, "link", "added", name)
+        case .interface(let name, let change): (.link, "link", "\(change)", name)
+        case .address(_, let name): (.address, "address", verb, name)
+        case .route(_, _, let name): (.route, "route", verb, name)
+        case .rule: (.rule, "rule", verb, nil)
+        case .nexthop: (.other, "nexthop", verb, nil)
+        case .settings: (.other, "settings", "changed", nil)
         }
     }
 
