@@ -76,16 +76,7 @@ extension SnapshotLookup {
     /// (`inet_select_addr`).
     private var groupSource: IPAddress? {
         guard query.destination.isMulticastIPv4, query.outputInterface != 0 else { return nil }
-        if let own = firstSource(ofInterface: query.outputInterface) { return own }
-        let master = snapshot.vrf(ofInterface: query.outputInterface)?.index
-        if let master, let own = firstSource(ofInterface: master) { return own }
-        let peers = snapshot.links.keys.filter { snapshot.vrf(ofInterface: $0)?.index == master }
-        return peers.sorted().lazy.compactMap { firstSource(ofInterface: $0) }.first
-    }
-
-    private func firstSource(ofInterface index: UInt32) -> IPAddress? {
-        snapshot.addresses(ofInterface: index, family: .v4)
-            .first { $0.scope == .universe && $0.isPrimary }?.address
+        return snapshot.ipv4Source(near: nil, scope: .universe, through: query.outputInterface)
     }
 
     private func suppresses(_ rule: Rule, _ hit: Hit) throws(ReachabilityError) -> Bool {
