@@ -28,13 +28,7 @@ struct SocketStatuses {
 
     init(_ source: NetworkSource) throws(ReachabilityError) {
         self.source = source
-        var socket = try QuerySocket()
-        var rules = try socket.rules(family: .v4)
-        do throws(ReachabilityError) {
-            rules += try socket.rules(family: .v6)
-        } catch  where [EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
-            // A kernel without IPv6 has no IPv6 rules.
-        }
+        let rules = try source.facts.routing.answer(.rules { $0 })
         let rulesComparePorts = rules.contains { rule in
             rule.sourcePorts != nil || rule.destinationPorts != nil || rule.hasUnknownSelector
         }
