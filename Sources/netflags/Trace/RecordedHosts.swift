@@ -48,7 +48,7 @@ struct RecordedHost {
 
     /// Whether the addresses of an interface do not tell which link it is on.
     fileprivate func isUnnumbered(_ index: UInt32, _ family: IPAddress.Family) -> Bool {
-        prefixes(of: index, family).allSatisfy { $0.linkPrefix?.isHost != false }
+        prefixes(of: index, family).allSatisfy { $0.subnet?.isHost != false }
     }
 
     private func interfaces(where isMeant: (InterfaceAddress) -> Bool) -> [Link] {
@@ -57,12 +57,9 @@ struct RecordedHost {
 }
 
 extension InterfaceAddress {
-    /// The prefix of the link; that of the peer if there is one.
-    fileprivate var linkPrefix: IPPrefix? { IPPrefix(peer ?? address, length: Int(prefixLength)) }
-
     /// Whether the link of another address has this one.
     fileprivate func isOnLink(of other: InterfaceAddress) -> Bool {
-        !address.isLinkLocal && other.linkPrefix?.contains(address) == true
+        !address.isLinkLocal && other.subnet?.contains(address) == true
     }
 }
 
@@ -155,8 +152,8 @@ struct RecordedHosts {
             if found.isEmpty { far += owners.filter { !$0.flags.contains(.loopback) }.map { (host, $0) } }
         }
         let same = near.filter { host, link in
-            let own = host.prefixes(of: link.index, address.family).map(\.linkPrefix)
-            return prefixes.contains { own.contains($0.linkPrefix) }
+            let own = host.prefixes(of: link.index, address.family).map(\.subnet)
+            return prefixes.contains { own.contains($0.subnet) }
         }
         if !near.isEmpty {
             return try only(same.isEmpty ? near : same, "\(address) on the link of \(name)", sender)
