@@ -80,9 +80,7 @@ extension SimulatedHost {
         conversations.append(
             SimulatedConversation(
                 flow: flow,
-                gateway: nexthop.gateway.map {
-                    Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: $0)
-                },
+                gateway: nexthop.neighbour,
                 interval: max(1, Int(interval / .milliseconds(1))), begin: now.milliseconds))
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RoutingModel
+package import RoutingModel
 
 // IPv4: `ip_route_output_key_hash_rcu` and `fib_table_lookup` in the kernel.
 
@@ -337,7 +337,7 @@ extension SnapshotLookup {
 
 extension Nexthop {
     /// The gateway as a neighbour; `nil` without a gateway.
-    var neighbour: Neighbour.Key? {
+    package var neighbour: Neighbour.Key? {
         gateway.map { Neighbour.Key(interfaceIndex: interfaceIndex, address: $0) }
     }
 }

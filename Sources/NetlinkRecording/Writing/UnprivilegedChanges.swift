@@ -159,10 +159,7 @@ struct UnprivilegedChanges {
     private mutating func learn(_ change: NetworkChange) -> [Neighbour.Key] {
         var found: [Neighbour.Key] = []
         func add(_ nexthops: [Nexthop], to keys: inout Set<Neighbour.Key>) {
-            for case (let index, let gateway?) in nexthops.map({ ($0.interfaceIndex, $0.gateway) }) {
-                let key = Neighbour.Key(interfaceIndex: index, address: gateway)
-                if keys.insert(key).inserted { found.append(key) }
-            }
+            for key in nexthops.compactMap(\.neighbour) where keys.insert(key).inserted { found.append(key) }
         }
         let rivalCount = rivals.count
         switch change {

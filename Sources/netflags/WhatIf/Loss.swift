@@ -276,9 +276,7 @@ private struct Parts {
         if let link = snapshot.links[nexthop.interfaceIndex] {
             for link in [link] + ((try? host.routing.lowers(of: link)) ?? []) { add(link, snapshot.links) }
         }
-        if let gateway = nexthop.gateway {
-            add(.gateway(Neighbour.Key(interfaceIndex: nexthop.interfaceIndex, address: gateway)))
-        }
+        if let key = nexthop.neighbour { add(.gateway(key)) }
         for address in snapshot.addresses(ofInterface: nexthop.interfaceIndex, family: family) {
             add(.address(address))
         }
