@@ -5,46 +5,54 @@ package import RoutingModel
 internal import SystemSupport
 
 /// An error in reading or writing a recording.
-package struct RecordingError: Error, Hashable, Sendable {
-    /// The cause of an error.
-    package enum Reason: Hashable, Sendable {
-        /// The file is empty.
-        case empty
-        /// The directory contains no file of a recorder.
-        case noFiles
-        /// A file of a directory is missing between others.
-        case missing
-        /// The file ends inside a message.
-        case cut(missing: Int)
-        /// The length in a header is invalid.
-        case length(UInt32)
-        /// The messages have the other byte order.
-        case foreignByteOrder
-        /// A time stamp is too short, or contains a million microseconds or more.
-        case timeStamp
-        /// A message is malformed.
-        case malformed(type: UInt16)
-        /// The file cannot be opened or read; the errno.
-        case unreadable(Int32)
-        /// The file cannot be created; the errno.
-        case uncreatable(Int32)
-        /// The file cannot be written; the errno. `isCut` if its last message is incomplete.
-        case unwritable(Int32, isCut: Bool)
-        /// Another recorder writes to the directory.
-        case inUse
-        /// The size limit of a directory is too small for the dumps and changes of this host, which need this many
-        /// bytes.
-        case dumpTooLarge(bytes: UInt64)
-    }
+package typealias RecordingError = Recording.Damage
 
-    /// The name of the file as the caller gave it; empty if there is none.
-    package var path: String
-    /// The position of the faulty message or header, in bytes.
+extension Recording {
+    /// The damage of a file of a recording, for example after a power cut or an incomplete copy; or a missing file.
     ///
-    /// For a failed write, the number of bytes of complete messages in the file.
-    package var offset: UInt64
-    /// The cause.
-    package var reason: Reason
+    /// The file is read up to the damage. In a directory, the next file follows. Of several consecutive missing
+    /// files, the last one is named.
+    public struct Damage: Error, Hashable, Sendable {
+        /// The cause of an error.
+        package enum Reason: Hashable, Sendable {
+            /// The file is empty.
+            case empty
+            /// The directory contains no file of a recorder.
+            case noFiles
+            /// A file of a directory is missing between others.
+            case missing
+            /// The file ends inside a message.
+            case cut(missing: Int)
+            /// The length in a header is invalid.
+            case length(UInt32)
+            /// The messages have the other byte order.
+            case foreignByteOrder
+            /// A time stamp is too short, or contains a million microseconds or more.
+            case timeStamp
+            /// A message is malformed.
+            case malformed(type: UInt16)
+            /// The file cannot be opened or read; the errno.
+            case unreadable(Int32)
+            /// The file cannot be created; the errno.
+            case uncreatable(Int32)
+            /// The file cannot be written; the errno. `isCut` if its last message is incomplete.
+            case unwritable(Int32, isCut: Bool)
+            /// Another recorder writes to the directory.
+            case inUse
+            /// The size limit of a directory is too small for the dumps and changes of this host, which need this many
+            /// bytes.
+            case dumpTooLarge(bytes: UInt64)
+        }
+
+        /// The path of the file as the caller gave it; empty for a file without a name.
+        public let path: String
+        /// The position of the faulty message or header, in bytes.
+        ///
+        /// For a failed write, the number of bytes of complete messages in the file.
+        public let offset: UInt64
+        /// The cause.
+        package let reason: Reason
+    }
 }
 
 extension RecordingError {
@@ -52,11 +60,14 @@ extension RecordingError {
     package var isCut: Bool {
         if case .cut = reason { true } else { false }
     }
+
+    /// Whether the file is missing, so that nothing of it was read.
+    package var isMissing: Bool { reason == .missing }
 }
 
 extension RecordingError: CustomStringConvertible {
     /// The file, the position and the cause, in one line.
-    package var description: String { "\(place): \(reason)" + (isForeign ? Self.known : "") }
+    public var description: String { "\(place): \(reason)" + (isForeign ? Self.known : "") }
 
     /// Whether nothing in the file could be read, so that it may not be a recording.
     private var isForeign: Bool {

@@ -94,23 +94,6 @@ extension Recording {
         /// The kind of statement.
         public let kind: Kind
     }
-
-    /// The damage of a file of a recording, for example after a power cut or an incomplete copy; or a missing file.
-    ///
-    /// The file is read up to the damage. In a directory, the next file follows. Of several consecutive missing
-    /// files, the last one is named.
-    public struct Damage: Hashable, Sendable, CustomStringConvertible {
-        package let error: RecordingError
-
-        /// Whether the file is missing, so that nothing of it was read.
-        package var isMissing: Bool { error.reason == .missing }
-        /// The path of the file; empty for a file without a name.
-        public var path: String { error.path }
-        /// The position of the first unreadable message, in bytes.
-        public var offset: UInt64 { error.offset }
-        /// The file, the position and the cause, in one line.
-        public var description: String { error.description }
-    }
 }
 
 extension Recording.Mark.Kind {

@@ -114,7 +114,7 @@ package struct RecordingReplay: Sendable {
     ///
     /// - Throws: The first damage.
     package func checkBegin() throws(RecordingError) {
-        if !hasBegun, let first = damage.first { throw first.error }
+        if !hasBegun, let first = damage.first { throw first }
     }
 
     /// Applies the next entry.
@@ -334,8 +334,7 @@ extension Recording.Mark.Kind {
 
     /// The gap after the end of a file's readable part.
     init(_ error: RecordingError) {
-        let damage = Recording.Damage(error: error)
-        self = error.isCut ? .cut(damage) : .damaged(damage)
+        self = error.isCut ? .cut(error) : .damaged(error)
     }
 
     /// Whether the recording ends here unless another file follows, so that the network before the gap is its final
