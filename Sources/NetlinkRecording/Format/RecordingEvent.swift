@@ -178,7 +178,7 @@ extension Recording.Event {
         case (.link(let report), .removedLink(let index)): return isClosing && report.link.index == index
         case (.route(let route, _), .address(let own)), (.removedRoute(let route), .removedAddress(let own)):
             return isOfKernel(route) && route.leaves(through: own.interfaceIndex)
-                && own.makes(route.destination)
+                && own.canHaveRoute(to: [route.destination])
         case (.route(let route, _), .link(let report)):
             return isOfKernel(route) && route.leaves(through: report.link.index)
                 && report.link.flags.contains(.up)
@@ -201,17 +201,6 @@ extension Recording.Event {
 extension Route {
     fileprivate func leaves(through index: UInt32) -> Bool {
         nexthops.contains { $0.interfaceIndex == index }
-    }
-}
-
-extension InterfaceAddress {
-    /// Whether the kernel has a route to a prefix for the address: to the address itself, its network, its peer, or
-    /// their broadcast addresses.
-    fileprivate func makes(_ destination: IPPrefix) -> Bool {
-        let network = IPPrefix(peer ?? address, length: Int(prefixLength))
-        return destination.contains(address) && destination.isHost || network == destination
-            || destination.isHost && network?.contains(destination.address) ?? false
-            || destination.address == broadcast
     }
 }
 

@@ -135,7 +135,7 @@ extension HostState {
 
 extension InterfaceAddress {
     /// Whether one of the kernel's routes for the address can have one of some destinations.
-    fileprivate func canHaveRoute(to destinations: Set<IPPrefix>) -> Bool {
+    func canHaveRoute(to destinations: Set<IPPrefix>) -> Bool {
         let whole = address.family == .v4 ? 32 : 128
         let ends = [address, subnet?.address, subnet?.lastAddress, broadcast].compactMap(\.self)
         return subnet.map(destinations.contains) == true
