@@ -124,14 +124,22 @@ struct NetflagsProcess {
     ///
     /// The kernel's `ru_maxrss` would count the memory of the tests, of which the process was a copy.
     static func peakMemory(of process: pid_t) throws -> Int {
+        guard let peak = Int(try status(of: process, "VmHWM")) else {
+            throw Failure.cannot("read the peak", errno)
+        }
+        return peak
+    }
+
+    /// A value in the kernel's status of a process, without its unit.
+    static func status(of process: pid_t, _ name: String) throws -> String {
         let file = open("/proc/\(process)/status", O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         var bytes = [UInt8](repeating: 0, count: 8_192)
         let count = read(file, &bytes, bytes.count)
         let lines = String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: "\n")
-        let words = lines.first { $0.hasPrefix("VmHWM:") }?.split { $0 == " " || $0 == "\t" } ?? []
-        guard words.count == 3, let peak = Int(words[1]) else { throw Failure.cannot("read the peak", errno) }
-        return peak
+        let words = lines.first { $0.hasPrefix("\(name):") }?.split { $0 == " " || $0 == "\t" } ?? []
+        guard words.count > 1 else { throw Failure.cannot("read \(name)", errno) }
+        return String(words[1])
     }
 
     /// Waits for a process and reads its output.

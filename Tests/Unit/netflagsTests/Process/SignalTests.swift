@@ -39,12 +39,7 @@ struct SignalTests {
 
     /// Whether a process ignores a signal.
     private func isIgnoring(_ number: Int32, _ process: pid_t) throws -> Bool {
-        let file = open("/proc/\(process)/status", O_RDONLY | O_CLOEXEC)
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 8_192)
-        let count = read(file, &bytes, bytes.count)
-        let lines = String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: "\n")
-        let words = try #require(lines.first { $0.hasPrefix("SigIgn:") }).split(separator: "\t")
-        return try #require(UInt64(words[1], radix: 16)) & 1 << UInt64(number - 1) != 0
+        let mask = try NetflagsProcess.status(of: process, "SigIgn")
+        return try #require(UInt64(mask, radix: 16)) & 1 << UInt64(number - 1) != 0
     }
 }

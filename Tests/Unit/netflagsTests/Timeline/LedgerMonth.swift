@@ -23,7 +23,8 @@ final class LedgerMonth {
         var isMeasured = true
     }
 
-    let path: String
+    private let folder: ScratchFolder
+    var path: String { folder.path }
     private(set) var spans: [Span] = []
     /// How often each thing happened.
     private(set) var counts: [Happening: Int] = [:]
@@ -52,16 +53,9 @@ final class LedgerMonth {
         happenings = Happening.allCases.filter { restartsHost || $0 != .reboot }
         random = SeededGenerator(seed: seed)
         hostStart = -Int64.random(in: 60...86_400, using: &random) * Self.second
-        var name = Array("/tmp/netflags-month-XXXXXX".utf8CString)
-        guard mkdtemp(&name) != nil else { throw NetflagsProcess.Failure.cannot("make a folder", errno) }
-        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        folder = try ScratchFolder()
         try write(head(after: 0) + dump(), to: 1)
         since = (0, .reachable)
-    }
-
-    deinit {
-        for number in files { unlink("\(path)/\(RecordingDirectory.name(number))") }
-        rmdir(path)
     }
 
     /// Whether the month is over.

@@ -155,23 +155,16 @@ extension TimelineCursor {
 
 /// A directory with a night in each file, which begins two hours after the one before.
 private final class Nights {
-    let path: String
+    private let folder: ScratchFolder
+    var path: String { folder.path }
     var cursor: String { path + "/cursor" }
     var arguments: [String] {
         ["timeline", "--json", "--cursor-file", cursor, path, "198.51.100.20"]
     }
 
     init(_ numbers: UInt64...) throws {
-        var name = Array("/tmp/netflags-nights-XXXXXX".utf8CString)
-        guard mkdtemp(&name) != nil else { throw NetflagsProcess.Failure.cannot("make a folder", errno) }
-        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        folder = try ScratchFolder()
         for number in numbers { try add(number) }
-    }
-
-    deinit {
-        for number in 1...9 as ClosedRange<UInt64> { remove(number) }
-        unlink(cursor)
-        rmdir(path)
     }
 
     /// Adds a file whose clock is set by some seconds, of a start of the host.

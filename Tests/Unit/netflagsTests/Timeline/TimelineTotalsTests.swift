@@ -100,7 +100,8 @@ private final class CountedHost {
 
     private static let target = "198.51.100.20"
 
-    private let path: String
+    private let folder: ScratchFolder
+    private var path: String { folder.path }
     private let totals: Scratch
     private let cursor: Scratch
     private let now = ClockReading.now
@@ -109,16 +110,11 @@ private final class CountedHost {
     private var found = Sums(unreachable: 0, unrecorded: 0, losses: 0)
 
     init() throws {
-        (totals, cursor) = (try Scratch(), try Scratch())
-        var name = Array("/tmp/netflags-counted-XXXXXX".utf8CString)
-        guard mkdtemp(&name) != nil else { throw NetflagsProcess.Failure.cannot("make a folder", errno) }
-        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        (totals, cursor, folder) = (try Scratch(), try Scratch(), try ScratchFolder())
     }
 
     deinit {
         kill()
-        for number in 1...max(1, number) { unlink("\(path)/\(RecordingDirectory.name(number))") }
-        rmdir(path)
     }
 
     /// Starts a recorder so many seconds ago.

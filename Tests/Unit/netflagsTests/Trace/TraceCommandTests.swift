@@ -11,7 +11,7 @@ struct TraceCommandTests {
 
     /// Traces over hosts that are not linked: the recordings alone decide.
     private func trace(_ hosts: [Host], _ arguments: String...) throws -> NetflagsProcess.Result {
-        let folder = try RecordingFolder()
+        let folder = try ScratchFolder()
         for host in hosts {
             let network = try TestNamespace()
             try network.set("net/ipv4/ip_forward", "1")
@@ -150,7 +150,7 @@ struct TraceCommandTests {
     func `a recording that cannot be read is named, and the only other host is where the packet starts`()
         throws
     {
-        let folder = try RecordingFolder()
+        let folder = try ScratchFolder()
         try folder.write("broken", as: "b.rtnl")
         let alone = try NetflagsProcess.run("trace", "--replay-hosts", folder.path, "192.0.2.1")
         #expect(alone.status == 2 && alone.errors.contains("b.rtnl: "), "\(alone)")

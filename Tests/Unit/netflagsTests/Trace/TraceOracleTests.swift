@@ -233,7 +233,7 @@ private final class RoutedHosts {
 
     /// The JSON of a trace over recordings that are made now.
     func trace() throws -> JSONValue {
-        let folder = try RecordingFolder()
+        let folder = try ScratchFolder()
         for (number, host) in hosts.enumerated() { try folder.record(host, as: "h\(number)") }
         let result = try NetflagsProcess.run(
             "trace", "--json", "--replay-hosts", folder.path, "--from", "h0", "--protocol", "tcp", "--port",

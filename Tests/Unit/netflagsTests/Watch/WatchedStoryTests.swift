@@ -76,32 +76,20 @@ struct WatchedStoryTests {
     }
 }
 
-/// A folder for one recorder, removed with the value.
-private final class ScratchFolder {
-    let path: String
+// A folder for one recorder.
 
-    init() throws {
-        var name = Array("/tmp/netflags-flight-XXXXXX".utf8CString)
-        guard mkdtemp(&name) != nil else { throw NetflagsProcess.Failure.cannot("make a folder", errno) }
-        path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        unlink(first)
-        rmdir(path)
-    }
-
+extension ScratchFolder {
     /// The file that a short recording is in.
     private var first: String { path + "/netflags-0000000001.rtnl" }
 
     /// The length of the recording.
-    var size: Int {
+    fileprivate var size: Int {
         var status = stat()
         return stat(first, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// Whether the recording has these bytes, such as those of an address.
-    func contains(_ bytes: [UInt8]) -> Bool {
+    fileprivate func contains(_ bytes: [UInt8]) -> Bool {
         (try? readRecordingFile(first))?.firstRange(of: bytes) != nil
     }
 }
