@@ -14,7 +14,7 @@ extension Packet {
             }
             if case .rule? = try refusal(judgement, route, &known) { judgement.kind = .refusedByRule }
             // From a destination that a program declared local, a socket sends only if the host has that address.
-            if rejection == .noRoute, local == nil, !candidate.isDefaultPath,
+            if rejection == .noRoute, local == nil, !candidate.isDefaultPath, !isConnected,
                 route.query.source == route.query.destination
             {
                 judgement.kind = .notOwnAddress
