@@ -195,9 +195,8 @@ extension Packet {
             {
                 query.outputInterface = 0
             }
-        } else if query.outputInterface == 0, candidate.destination.needsZone {
-            return .unreachable(
-                ReachabilityReason(.needsInterface, candidate.destination.description), query)
+        } else if query.outputInterface == 0, let address = addressWithoutZone {
+            return .unreachable(ReachabilityReason(.needsInterface, address.description), query)
         }
         var localEntry: RoutingResult?
         let selected: Selection
@@ -227,6 +226,14 @@ extension Packet {
         return PacketRoute(
             outcome: .answered(selected.answer), query: query.from(selected.source),
             boundInterface: boundInterface, localEntry: localEntry, outer: outer)
+    }
+
+    /// An address that needs a zone; `nil` for none: connect(2) refuses such a destination, bind(2) such a source.
+    private var addressWithoutZone: IPAddress? {
+        let destination = candidate.destination
+        if destination.needsZone { return destination }
+        guard !isOuter, let local, local.needsZone else { return nil }
+        return local
     }
 
     /// The answers about this packet, or about a variant of it; `nil` if they are not known yet.

@@ -332,6 +332,10 @@ struct PacketTests {
         #expect(Self.first(zoned) == "index of eth1")
         #expect(Self.first(zoned, on: "eth0") == "index of eth1")
         #expect(Self.first(linkLocal) == "unreachable needsInterface")
+        // bind(2) refuses a link-local source without an interface, whatever the destination.
+        #expect(Self.first(Self.targetV6, from: linkLocal) == "unreachable needsInterface")
+        #expect(Self.first(Self.targetV6, from: zoned) == "index of eth1")
+        #expect(Self.first(Self.targetV6, from: linkLocal, on: "eth0") == "index of eth0")
         // A socket is bound to an index, whatever its addresses and options say.
         #expect(Self.first(zoned, on: "eth0", boundTo: 7) == "interface 7")
         #expect(Self.first(remote, on: "eth0", boundTo: 0) == "route to 198.51.100.7")
