@@ -231,6 +231,8 @@ extension Known {
         var packet = Packet(
             .address(remote), from: ends.local, options, packets.detail, boundTo: ends.link)
         (packet.isOuter, packet.packetMark) = (true, key.packetMark)
+        // `ip_tunnel_xmit` hashes the inner packet, too: each of the nexthops carries some connections.
+        if ["gre", "gretap", "erspan", "ipip"].contains(tunnel.kind) { packet.takesEachNexthop = true }
         // `ip6_tnl_xmit_ctl` requires a local address of this host; tunnels over IPv4 select one.
         if ends.local == nil, ["ip6tnl", "ip6gre", "ip6gretap", "ip6erspan"].contains(tunnel.kind) {
             packet.refusal = ReachabilityReason(.notOwnAddress, "\(IPAddress.anyV6)")

@@ -206,6 +206,26 @@ struct PacketTests {
         #expect(!answer.isNexthopUndecided)
     }
 
+    /// All packets of a gre had been those of the nexthop that the kernel chooses for the remote end.
+    @Test(arguments: [
+        ("gre", "from - through 2 3"), ("ipip", "from - through 2 3"), ("sit", "from - through 2"),
+    ])
+    func `the hash for a tunnel's nexthops can cover the inner packet`(kind: String, end: String) {
+        var answers = ScriptedAnswers(policy: .addresses)
+        let entry = RouteMatch(.unicast, [Nexthop(interfaceIndex: 2), Nexthop(interfaceIndex: 3)])
+        answers.bySource[nil] = .success(.taken(entry))
+        answers.choices = [nil: .success(Self.answer(2))]
+        var (tunnel, ends) = (Link(index: 4, name: "t4"), TunnelEnds())
+        ends.remote = remote
+        (tunnel.kind, tunnel.tunnel) = (kind, Box(ends))
+        let inner = InnerPackets(RouteQuery(destination: gateway), .flags)
+        let route = answers.walk { [tunnel] (known) throws(Interruption) in
+            guard let outer = try known.exactCarrier(of: tunnel, inner) else { throw .missing }
+            return try outer.packet.route(&known)
+        }
+        #expect(route.map(Self.words).last == end)
+    }
+
     /// The flags had been those of the nexthop that the kernel chooses for a packet without ports.
     @Test(
         arguments: [
