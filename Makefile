@@ -75,9 +75,8 @@ static: deps ## Build netflags optimised, with Swift linked in: .build-static/re
 	check bench snippets soak fuzz-structures stress storm kernels kernels-programs kernels-examples managers \
 	managers-deps
 # TEST_FLAGS are for the runner. TEST_LIMIT is a command that ends a run which takes too long; a build has no limit.
-# Four tests for each processor run at once: most that wait for the kernel leave a processor to the others. A backtrace
-# of each thrown error is not read: an interruption of an evaluation is one.
-RUN_TESTS = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$(nproc))) SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 \
+# A backtrace of each thrown error is not read: an interruption of an evaluation is one.
+RUN_TESTS = SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 \
 	$(TEST_LIMIT) $(SWIFT) test --skip-build --disable-xctest
 
 test: test-deps ## Run all tests, a tenth of the rounds of long ones
