@@ -228,11 +228,12 @@ extension Packet {
             boundInterface: boundInterface, localEntry: localEntry, outer: outer)
     }
 
-    /// An address that needs a zone; `nil` for none: connect(2) refuses such a destination, bind(2) such a source.
+    /// An address that needs a zone; `nil` for none: connect(2) refuses such a destination, and bind(2) such a source,
+    /// which a connected socket has already.
     private var addressWithoutZone: IPAddress? {
         let destination = candidate.destination
         if destination.needsZone { return destination }
-        guard !isOuter, let local, local.needsZone else { return nil }
+        guard !isOuter, !isConnected, let local, local.needsZone else { return nil }
         return local
     }
 
@@ -284,13 +285,17 @@ extension Packet {
             entry = try known.value(of: found)
         }
         guard entry.hasSeveralNexthops else { return }
-        let answers = entry.nexthops.map { nexthop in
-            known.findAnswer(to: query.forPacket.with { $0.outputInterface = nexthop.interfaceIndex })
-        }
         var leaves: Set<Bool> = []
-        for answer in answers {
-            guard let answer else { throw .missing }
-            leaves.insert(try known.value(of: answer) != .rejected(.blackhole))
+        for nexthop in entry.nexthops {
+            // The hash covers no nexthop of an interface that is down.
+            if nexthop.flags.contains(.dead),
+                try known.link(nexthop.interfaceIndex)?.flags.contains(.up) != true
+            {
+                continue
+            }
+            let bound = query.forPacket.with { $0.outputInterface = nexthop.interfaceIndex }
+            guard let answer = known.findAnswer(to: bound) else { throw .missing }
+            leaves.insert(try !known.value(of: answer).isRejected)
         }
         guard leaves.count > 1 else { return }
         throw .undecided(

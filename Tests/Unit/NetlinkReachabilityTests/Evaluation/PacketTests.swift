@@ -245,6 +245,20 @@ struct PacketTests {
         #expect(Self.walk(Self.packet(remote, from: .loopbackV4), answers).last == end)
     }
 
+    /// The hash covers no nexthop of an interface that is down: the flags were undecided.
+    @Test(arguments: [(false, "from 127.0.0.1 through "), (true, "failed 0")])
+    func `a nexthop of an interface that is down decides nothing about a loopback source`(
+        isUp: Bool, end: String
+    ) {
+        var answers = ScriptedAnswers(policy: .init(rawValue: 1))
+        answers.interfaces[0].flags = isUp ? .up : []
+        let entry = RouteMatch(
+            .unicast, [Nexthop(interfaceIndex: 2, flags: .dead), Nexthop(interfaceIndex: 3)])
+        answers.bySource = [nil: .success(.taken(entry)), .loopbackV4: .success(.rejected(.blackhole))]
+        answers.byInterface = [2: .success(Self.answer(2)), 3: .success(.rejected(.blackhole))]
+        #expect(Self.walk(Self.packet(remote, from: .loopbackV4), answers).last == end)
+    }
+
     // MARK: Encapsulation
 
     @Test(
@@ -355,6 +369,11 @@ struct PacketTests {
         // bind(2) refuses a link-local source without an interface, whatever the destination.
         #expect(Self.first(Self.targetV6, from: linkLocal) == "unreachable needsInterface")
         #expect(Self.first(Self.targetV6, from: zoned) == "index of eth1")
+        // A connected socket has its source already.
+        var accepted = Packet(
+            .address(Self.targetV6), from: linkLocal, ReachabilityOptions(), .flags, boundTo: 0)
+        accepted.isConnected = true
+        #expect(Self.walk(accepted).first != "unreachable needsInterface")
         #expect(Self.first(Self.targetV6, from: linkLocal, on: "eth0") == "index of eth0")
         // A socket is bound to an index, whatever its addresses and options say.
         #expect(Self.first(zoned, on: "eth0", boundTo: 7) == "interface 7")
