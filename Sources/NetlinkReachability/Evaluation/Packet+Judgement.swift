@@ -12,11 +12,12 @@ extension Packet {
             var judgement = ReachabilityRules.judge(.rejected(rejection), of: candidate, route.query) { _ in
                 nil
             }
-            if case .rule? = try refusal(judgement, route, &known) { judgement.kind = .refusedByRule }
-            // From a destination that a program declared local, a socket sends only if the host has that address.
-            if rejection == .noRoute, local == nil, !candidate.isDefaultPath, !isConnected,
+            if case .rule? = try refusal(judgement, route, &known) {
+                judgement.kind = .refusedByRule
+            } else if rejection == .noRoute, local == nil, !candidate.isDefaultPath, !isConnected,
                 route.query.source == route.query.destination
             {
+                // From a destination that a program declared local, a socket sends only if the host has that address.
                 judgement.kind = .notOwnAddress
             }
             return judgement
