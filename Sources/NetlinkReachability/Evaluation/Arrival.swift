@@ -268,7 +268,8 @@ extension Known {
         let addresses = host.addresses.find()
         let strictness = try settings(of: packet).reversePathFilter == 2 ? "loose" : "strict"
         guard let addresses, let isOwn else { throw .missing }
-        var words = "(\(strictness)): the way back from \(packet.destination) to \(packet.source) is another"
+        var words =
+            "(\(strictness)): no way back from \(packet.destination) to \(packet.source) leads through it"
         let hasAddress = addresses.answer?.contains {
             $0.interfaceIndex == packet.link.index && $0.address.family == .v4
         }

@@ -91,7 +91,7 @@ struct ConnectionQueryTests {
         (
             .rejected(.reversePathFilter),
             "viable: leaves by eth3; an answer that arrives there is dropped after the next change of a route, "
-                + "by its reverse path filter (strict): the way back from 192.0.2.2 to 198.51.100.7 is another"
+                + "by its reverse path filter (strict): no way back from 192.0.2.2 to 198.51.100.7 leads through it"
         ),
     ])
     func `whether the kernel would take answers is asked on each interface`(
