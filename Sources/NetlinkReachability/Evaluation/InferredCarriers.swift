@@ -152,8 +152,10 @@ extension Known {
         if result.isExact {
             // There is no route, or the route ends on this host.
             if interfaces.isEmpty { return [(result, entering)] }
-        } else if outer.answer?.type != .unicast || interfaces.contains(tunnel) {
-            // A route into the tunnel itself does not show its carrier.
+        } else if outer.answer?.type != .unicast || interfaces.contains(tunnel)
+            || result.evidence == .hostRoute && outer.answer?.entry?.isHostRoute != true
+        {
+            // A route into the tunnel itself does not show its carrier, nor does one that is not the host's.
             return []
         }
         return interfaces.map { interface in

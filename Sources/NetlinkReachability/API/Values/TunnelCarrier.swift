@@ -24,7 +24,8 @@ public struct TunnelCarrier: Hashable, Sendable, Codable {
         /// Inferred: a policy rule excludes packets with a mark from the tunnel's routing table, as the rules of
         /// wg-quick and Tailscale do. The carrier is the default path of packets with that mark.
         case rule
-        /// Inferred: a host route avoids the tunnel, and a socket is connected to that host, as with OpenVPN.
+        /// Inferred: the tunnel has the default route or half of all addresses, and the same table has a route to a
+        /// single host beside it, as with OpenVPN.
         case hostRoute
         /// The carrier is not known.
         case unknown

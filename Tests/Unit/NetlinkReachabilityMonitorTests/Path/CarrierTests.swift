@@ -886,6 +886,24 @@ struct CarrierTests {
         #expect(try carriers() == ["tun0 is carried by eth0 (to 203.0.113.5; inferred from a host route)"])
     }
 
+    @Test func `of many routes to hosts, 256 are looked up`() throws {
+        try addWires()
+        network.tunnel(4, "tun0", kind: "tun")
+        try route("0.0.0.0/0", 4)
+        for number in 0..<300 { try route("10.200.\(number / 250).\(number % 250 + 1)/32", 2) }
+        #expect(try carriers().count == 256)
+    }
+
+    @Test func `of many marks that rules keep out of a tunnel's table, eight are looked up`() throws {
+        try addFullTunnel()
+        for mark in 1...9 as ClosedRange<UInt32> {
+            network.apply(
+                .rule(.v4, 1_000 + mark, .lookup(table: Route.mainTable)) { $0.mark = Masked(mark) })
+        }
+        let marks = try network.source.blockingValue(of: .path()).carriers.compactMap(\.mark)
+        #expect(Set(marks).count == 8)
+    }
+
     @Test func `a brief report and flags infer nothing`() throws {
         try addFullTunnel()
         _ = network.routing.takeAsked()
