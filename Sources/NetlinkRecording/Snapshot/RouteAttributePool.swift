@@ -253,7 +253,7 @@ struct RouteCandidates {
     func first(in entries: ArraySlice<RouteEntry>, where isMatch: (UInt32) -> Bool) -> Int? {
         if let numbers, numbers.count <= entries.count {
             // Usually no candidate or one satisfies the condition, so that few entries are compared with it.
-            let matching = Array(numbers).filter(isMatch)
+            let matching = numbers.filter(isMatch)
             return matching.isEmpty ? nil : entries.firstIndex { matching.contains($0.attributes) }
         }
         return entries.firstIndex { contains($0.attributes) && isMatch($0.attributes) }
