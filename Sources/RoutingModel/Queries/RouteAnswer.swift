@@ -545,7 +545,7 @@ extension RouteMatch {
         }
         let entry = entry
         nexthops = nexthops.taken(by: choice.nexthops, to: destination, takesOne: takesOne)
-        if type != .unicast, choice.nexthops.allSatisfy({ $0.gateway == nil }) {
+        if type != .unicast, destination.family == .v4, choice.nexthops.allSatisfy({ $0.gateway == nil }) {
             for index in nexthops.indices { nexthops[index].gateway = nil }
         }
         self.entry = entry
