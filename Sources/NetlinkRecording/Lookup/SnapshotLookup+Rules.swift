@@ -62,21 +62,13 @@ extension SnapshotLookup {
     /// The packet as the rules see it.
     fileprivate var rulePacket: RulePacket {
         var packet = RulePacket(query)
-        if packet.source == .anyV4, let source = groupSource { packet.source = source }
+        if packet.source == .anyV4, let source = snapshot.groupSource(for: query) { packet.source = source }
         let isInput = query.inputInterface != 0 && query.destination.family == .v6
         packet.user = isInput ? snapshot.inputUser : query.user ?? snapshot.askingUser
         packet.inputInterface = snapshot.links[max(query.inputInterface, 1)]
         if outputInterface != 0 { packet.outputInterface = snapshot.links[outputInterface] }
         (packet.vrf, packet.vrfReplacesPort) = (vrf, snapshot.isKernel(before: 5, 18))
         return packet
-    }
-
-    /// The source that IPv4 gives a packet to a group before it looks at rules: the first address of the
-    /// interface that it is bound to, else of its VRF, else of any in the same VRF or in none
-    /// (`inet_select_addr`).
-    private var groupSource: IPAddress? {
-        guard query.destination.isMulticastIPv4, query.outputInterface != 0 else { return nil }
-        return snapshot.ipv4Source(near: nil, scope: .universe, through: query.outputInterface)
     }
 
     private func suppresses(_ rule: Rule, _ hit: Hit) throws(ReachabilityError) -> Bool {

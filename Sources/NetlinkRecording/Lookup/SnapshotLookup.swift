@@ -276,6 +276,14 @@ extension NetworkSnapshot {
         )
     }
 
+    /// The source that a packet without one, bound to an interface, gets for an IPv4 group before its rules and routes
+    /// are looked up (`ip_route_output_key_hash_rcu`); `nil` for another packet, and without an address.
+    func groupSource(for query: RouteQuery) -> IPAddress? {
+        guard query.destination.isIPv4Group, query.outputInterface != 0 else { return nil }
+        let isOfLink = query.destination.isLinkMulticastIPv4 || query.destination.isLimitedBroadcast
+        return ipv4Source(near: nil, scope: isOfLink ? .link : .universe, through: query.outputInterface)
+    }
+
     /// The IPv4 addresses of all interfaces of a VRF, or of all without a VRF, in the order of `inet_select_addr`.
     private func ipv4Addresses(inDomainOf index: UInt32) -> [InterfaceAddress] {
         let domain = vrf(ofInterface: index)?.index

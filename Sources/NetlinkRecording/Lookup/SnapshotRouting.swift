@@ -106,7 +106,7 @@ extension SnapshotRouting: RoutingSource {
             return try groupChoice(for: query) ?? linkChoice(for: query) ?? answer
         }
         let sources =
-            if let source = query.source ?? groupSource(for: query) { [source] } else {
+            if let source = query.source ?? snapshot.groupSource(for: query) { [source] } else {
                 try self.sources(for: query, after: answer)
             }
         let live = route.nexthops.filter { !$0.flags.contains(.dead) }
@@ -189,7 +189,7 @@ extension SnapshotRouting: RoutingSource {
                 nexthops: [Nexthop(interfaceIndex: index)],
                 preferredSource: query.source
             )
-        ).with { $0.source = query.source ?? groupSource(for: query) ?? .anyV4 }
+        ).with { $0.source = query.source ?? snapshot.groupSource(for: query) ?? .anyV4 }
     }
 
     /// Whether the route of an IPv4 group is of type local: its packets stay in this host
@@ -200,17 +200,6 @@ extension SnapshotRouting: RoutingSource {
                 $0.type == .local && $0.destination == route.destination && $0.tos == route.tos
                     && $0.priority == route.priority
             }
-    }
-
-    /// The source that a socket bound to an interface gets for an IPv4 group before its route is looked up; `nil` for
-    /// another packet, and without an address.
-    private func groupSource(for query: RouteQuery) -> IPAddress? {
-        guard query.destination.isIPv4Group, query.source == nil, query.outputInterface != 0 else {
-            return nil
-        }
-        let isOfLink = query.destination.isLinkMulticastIPv4 || query.destination.isLimitedBroadcast
-        return snapshot.ipv4Source(
-            near: nil, scope: isOfLink ? .link : .universe, through: query.outputInterface)
     }
 
     /// Selects among the recorded addresses, those of a VRF for its interfaces.
