@@ -886,6 +886,24 @@ struct CarrierTests {
         #expect(try carriers() == ["tun0 is carried by eth0 (to 203.0.113.5; inferred from a host route)"])
     }
 
+    /// The packets of the tunnel's own socket do not have the source that selects the table.
+    @Test func `a host route in a table that the outer packets do not use shows no carrier`() throws {
+        try addWires()
+        try route("0.0.0.0/0", 2, via: "192.0.2.254")
+        network.tunnel(4, "tun0", kind: "tun")
+        let own = IPAddress(10, 8, 0, 2)
+        let source = try #require(IPPrefix(own, length: 32))
+        let address = InterfaceAddress(interfaceIndex: 4, address: own, prefixLength: 24)
+        network.routing.change { $0.snapshot.apply(.address(address)) }
+        network.apply(.rule(.v4, 100, .lookup(table: 100)) { $0.source = source })
+        try route("0.0.0.0/0", 4, table: 100)
+        try route("198.51.100.5/32", 3, table: 100)
+        var options = ReachabilityOptions()
+        options.sourceAddress = own
+        let path = try network.source.blockingValue(of: .path(options: options))
+        #expect(path.carriers.map(\.description) == ["what carries tun0 is not known"])
+    }
+
     @Test func `of many routes to hosts, 256 are looked up`() throws {
         try addWires()
         network.tunnel(4, "tun0", kind: "tun")

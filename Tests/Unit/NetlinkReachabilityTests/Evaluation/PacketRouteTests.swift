@@ -93,6 +93,23 @@ struct PacketRouteTests {
         #expect(reason.code == .notOwnAddress && reason.description.contains("\(remote) is not an address"))
     }
 
+    /// The host has the address: a rule about it as a source is what refuses the packet.
+    @Test func `a rule that refuses a packet is the reason before its source`() throws {
+        let own = IPAddress(192, 0, 2, 5)
+        let source = try #require(IPPrefix(own, length: 32))
+        let host = makeHost(
+            .removedRule(Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable))),
+            .rule(.v4, 100, .lookup(table: Route.localTable)) { _ in },
+            .rule(.v4, 50, .unreachable) { $0.source = source },
+            .address(InterfaceAddress(interfaceIndex: 2, address: own, prefixLength: 24)),
+            .route("192.0.2.5/32", dev: 2) {
+                ($0.type, $0.table, $0.scope) = (.local, Route.localTable, .host)
+            })
+        let routing = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        let report = try NetworkReachability(target: .address(own), source: routing).blockingReport(.brief)
+        #expect(report.reason.code == .refusedByRule)
+    }
+
     /// It sends as an unbound one does, and the route of the VRF counted.
     @Test(arguments: [(group, ReachabilityReason.Code.blackhole), (IPAddress(198, 51, 100, 1), .onLink)])
     func `a socket that is bound to a VRF leaves it for groups alone`(

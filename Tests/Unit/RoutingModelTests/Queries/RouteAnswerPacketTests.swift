@@ -76,6 +76,20 @@ struct RouteAnswerPacketTests {
         #expect(answer.nexthops == [Self.one])
     }
 
+    /// `__mkroute_output` drops the gateway of a group, and IPv6 has no such rule.
+    @Test func `only of an IPv4 group the packet without a gateway takes those of all nexthops`() throws {
+        let gateway = try #require(IPAddress("fe80::1"))
+        for (group, other, left) in [
+            (IPAddress("239.1.2.3"), Self.two, nil),
+            (IPAddress("ff0e::1"), Nexthop(interfaceIndex: 3, gateway: gateway), gateway),
+        ] {
+            let query = RouteQuery(destination: try #require(group))
+            let entry = entry(Nexthop(interfaceIndex: 2), other, type: .multicast)
+            let answer = entry.taken(by: packet(2, nil, type: .multicast), of: query, takesOne: false)
+            #expect(gateways(answer) == [nil, left])
+        }
+    }
+
     @Test func `an address of this host keeps the interface of its entry`() {
         let entry = entry(Nexthop(interfaceIndex: 2), type: .local)
         let answer = entry.taken(by: packet(1, nil, type: .local), of: Self.query, takesOne: false)
