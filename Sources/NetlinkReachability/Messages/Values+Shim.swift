@@ -165,7 +165,14 @@ extension Route {
 
 extension RouteMatch {
     /// Reads the answer to a query.
-    init(_ route: cnl_route, _ query: RouteQuery) {
+    init(_ answer: cnl_route, _ query: RouteQuery) {
+        var route = answer
+        // The kernel keeps the route that it made for a nexthop, with the type of the packet at hand. Routes to groups
+        // and to hosts can share a nexthop (`__mkroute_output`).
+        let isShared = [RouteType.unicast, .multicast].contains(RouteType(rawValue: route.type))
+        if isShared, query.destination.family == .v4, query.inputInterface == 0 {
+            route.type = (query.destination.isMulticast ? RouteType.multicast : .unicast).rawValue
+        }
         let type = query.type(of: RouteType(rawValue: route.type), origin: route.protocol)
         if route.nexthops == nil {
             self.init(type, route.nexthop.isPresent ? Nexthop(route.nexthop) : nil)
