@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkReachability
 
 struct RouteAnswerMessageTests {
-    /// The kernel answered about a host that the route is one of groups, after a packet to a group had the same nexthop.
+    /// After a packet to a group, the kernel calls a route with the same nexthop one of groups.
     @Test(arguments: [
         ("10.0.1.3", RouteType.multicast, RouteType.unicast), ("239.1.2.3", .unicast, .multicast),
         ("239.1.2.3", .multicast, .multicast), ("10.0.1.3", .broadcast, .broadcast),
