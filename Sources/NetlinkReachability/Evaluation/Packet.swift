@@ -332,6 +332,7 @@ extension Packet {
         guard query.source == nil, isChosen || selectsSource(after: answer) else {
             return (query.source, answer)
         }
+        let leavesVRF = try leavesVRF(query, answer, &known)
         // Each nexthop of an IPv4 route has its own source address. The kernel's answer has the source of the nexthop
         // that its hash chooses for this destination. A recording does not contain the hash. A hash of ports that are
         // not given chooses again for each connection.
@@ -339,14 +340,15 @@ extension Packet {
         let policy = haveSeveral ? try known.unnotified.multipathHashPolicies.get(.v4) : nil
         let isChosenAgain = policy != nil
         var sources: [IPAddress]
-        if !isChosenAgain, !haveSeveral || !candidate.isDefaultPath, let source = answer.source {
+        if !isChosenAgain, !leavesVRF, !haveSeveral || !candidate.isDefaultPath, let source = answer.source {
             sources = source.isUnspecified ? [] : [source]
         } else {
             sources = try known.host.sources.get(SourceQuery(query, after: answer))
         }
         // An IPv6 socket keeps the route of a first lookup that is accepted. It only needs a source address.
         if isIPv6, !answer.isRejected {
-            return (nil, sources.isEmpty ? .rejected(.noSourceAddress) : answer)
+            guard let source = sources.first else { return (nil, .rejected(.noSourceAddress)) }
+            return (nil, leavesVRF ? answer.with { $0.source = sources.count == 1 ? source : nil } : answer)
         }
         if sources.isEmpty { return (nil, answer) }
         var selection = try select(query, after: answer, from: sources, &known)
@@ -371,6 +373,20 @@ extension Packet {
         // Only in IPv4 is a rejection final.
         guard case .taken(let match) = answer else { return query.destination.family == .v6 }
         return match.dependsOnSource
+    }
+
+    /// Whether the packet of a socket that is bound to a VRF leaves the VRF.
+    ///
+    /// The socket then has an address of the VRF, and RTM_GETROUTE shows one of the other interface
+    /// (`ip6_route_get_saddr`).
+    private func leavesVRF(
+        _ query: RouteQuery, _ answer: RouteAnswer, _ known: inout Known
+    ) throws(Interruption) -> Bool {
+        guard query.destination.family == .v6, query.outputInterface != 0, !isOuter,
+            let next = answer.nexthops.first?.interfaceIndex,
+            try known.link(query.outputInterface)?.isVRF == true
+        else { return false }
+        return try known.vrf(ofInterface: next) != query.outputInterface
     }
 
     /// Finds the route for each of the source addresses that the kernel can select.

@@ -241,6 +241,7 @@ extension KernelRouting: RoutingSource {
         for query: RouteQuery,
         _ match: RouteMatch
     ) throws(ReachabilityError) -> [IPAddress] {
+        if query.destination.family == .v6, case .connects(let source) = connect(query) { return [source] }
         let interfaces =
             match.hasSeveralNexthops
             ? match.nexthops.possible.map(\.interfaceIndex)

@@ -121,8 +121,9 @@ extension SnapshotRouting: RoutingSource {
             route.nexthops[index].gateway = nil
         }
         if isLocalGroup(query, route) {
-            route.nexthops = snapshot.links.values.filter { $0.flags.contains(.loopback) }
-                .map { Nexthop(interfaceIndex: $0.index) }
+            let vrf = route.nexthops.first.flatMap { snapshot.vrf(ofInterface: $0.interfaceIndex) }
+            let receivers = vrf.map { [$0] } ?? snapshot.links.values.filter { $0.flags.contains(.loopback) }
+            route.nexthops = receivers.map { Nexthop(interfaceIndex: $0.index) }
         }
         let none: IPAddress = query.destination.family == .v4 ? .anyV4 : .anyV6
         let isOnlyLocal =

@@ -67,4 +67,15 @@ struct VRFTests {
         try host.ip("route del default vrf red")
         try network.expect(["198.51.100.1 interface=red": .unreachable("noRouteOutOfInterface")])
     }
+
+    @Test func `an IPv6 socket whose route leaves its VRF has the source that connect gives`() throws {
+        let host = try TestNamespace.twoWires()
+        try host.ip(
+            "link add red type vrf table 500", "link set red up", "addr add 2001:db8:5::1/64 dev red nodad",
+            "link set w0 master red")
+        for target in ["2001:db8:1::9", "2001:db8:5::1", "2001:db8:5::9"] {
+            let answer = try host.ask(.host(target), ["interface=red"])
+            #expect(answer.connect == "connects from \(answer.source)", "\(target): \(answer)")
+        }
+    }
 }

@@ -151,4 +151,20 @@ struct SnapshotKernelTests {
         let own = [address(4, "198.18.0.1", 32), address(3, "2001:db8:3::3", 64)]
         #expect(try sources(nil, own) == ["198.18.0.1", "2001:db8:3::3"])
     }
+
+    /// `ip_route_output_key_hash_rcu` takes the VRF of the route's interface in place of the loopback interface.
+    @Test(arguments: [(3, 10, 4), (0, 255, 1)] as [(UInt32, UInt32, UInt32)])
+    func `a local route of a group leads to the VRF in whose table it is`(
+        bound: UInt32, table: UInt32, receiver: UInt32
+    ) throws {
+        let host = Self.vrf(
+            nil, .link(LinkReport(Link(index: 1, name: "lo", flags: [.up, .loopback]))),
+            .route("239.1.2.3/32", dev: bound == 0 ? 2 : 3) {
+                ($0.type, $0.table, $0.scope) = (.local, table, .host)
+            })
+        var query = RouteQuery(destination: IPAddress(239, 1, 2, 3))
+        query.outputInterface = bound
+        let answer = try SnapshotRouting(host).answer(to: query.forPacket)
+        #expect(answer.nexthops.map(\.interfaceIndex) == [receiver])
+    }
 }
