@@ -227,19 +227,28 @@ extension HostState {
     /// Sets an existing address again: `inet6_addr_modify`, and `inet_rtm_newaddr`, which does not change IPv4
     /// routes.
     private mutating func replace(_ own: InterfaceAddress, hasNoPrefixRoute: Bool) {
+        guard own.address.family == .v6 else { return }
+        let (hadRoute, index) = (!own.flags.contains(.noPrefixRoute), own.interfaceIndex)
         var new = own
-        guard own.address.family == .v6, own.flags.contains(.noPrefixRoute) != hasNoPrefixRoute else {
-            return
+        if hadRoute == hasNoPrefixRoute {
+            new.flags.formSymmetricDifference(.noPrefixRoute)
+            let others = snapshot.addresses(ofInterface: index, family: .v6).filter { !$0.isSame(as: own) }
+            if let route = prefixRoute(of: own), !others.contains(where: { keptRoute(of: $0) == route }) {
+                remove(route)
+            }
+            apply(.address(new), .address(isLoss: false))
         }
-        new.flags.formSymmetricDifference(.noPrefixRoute)
-        let others = snapshot.addresses(ofInterface: own.interfaceIndex, family: .v6).filter {
-            !$0.isSame(as: own)
+        guard interfaces[index]?.isUp == true, let route = prefixRoute(of: new) else { return }
+        // `modify_prefix_route` takes the interface's first route to the subnet for the kernel's, if it has no gateway.
+        let present = snapshot.routes(to: route.destination, table: route.table).filter {
+            $0.source == nil && $0.nexthopID == 0 && $0.nexthops.first?.interfaceIndex == index
+                && $0.nexthops.first?.gateway == nil
+        }.min { $0.priority < $1.priority }
+        if hadRoute, let present {
+            if present.priority == route.priority { return }
+            remove(present)
         }
-        if let route = prefixRoute(of: own), !others.contains(where: { keptRoute(of: $0) == route }) {
-            remove(route)
-        }
-        apply(.address(new), .address(isLoss: false))
-        if interfaces[own.interfaceIndex]?.isUp == true { insert(prefixRoute(of: new)) }
+        insert(route)
     }
 
     private mutating func remove(_ request: HostChange.AddressRequest) throws(KernelRefusal) {

@@ -62,6 +62,23 @@ struct HostStateTests {
         #expect(Self.routes(host, to: "2001:db8:0::/64").count == 1)
     }
 
+    /// `modify_prefix_route` replaces the first route to the subnet whose metric is another one.
+    @Test(arguments: [
+        (["route del 2001:db8:0::/64 dev eth0"], [256]), ([], [256]),
+        (["route add 2001:db8:0::/64 dev eth0 metric 24"], [256]),
+        (["route del 2001:db8:0::/64 dev eth0", "route add 2001:db8:0::/64 dev eth0 metric 1024"], [256]),
+        (["route add 2001:db8:0::/64 via fe80::1 dev eth0 metric 24"], [24, 256]),
+        (["route add 2001:db8:0::/64 dev eth0 metric 1024"], [256, 1_024]),
+    ])
+    func `an IPv6 address that is set again has the route to its subnet again`(
+        changes: [String], metrics: [UInt32]
+    ) throws {
+        var host = try Self.host()
+        for change in changes { try host.make(HostChange("-6 \(change)")) }
+        try host.make(HostChange("addr replace 2001:db8:0::2/64 dev eth0"))
+        #expect(Self.routes(host, to: "2001:db8:0::/64").map(\.priority).sorted() == metrics)
+    }
+
     /// A carrier that comes back gives no address to an interface that was ready before: IF_READY.
     @Test(arguments: [(false, 1), (true, 0)])
     func `a carrier gives a link-local address only where there was none yet`(wasReady: Bool, count: Int)
