@@ -64,6 +64,9 @@ struct Witness {
 
     private var destinations: [IPAddress] {
         switch report.target.kind {
+        // The hash of each address chooses its nexthop, and all of a few can have one whose packets are refused.
+        case .defaultPath where report.reason.code == .someConnections:
+            SocketWitness.publicAddresses + (1...30).map { IPAddress(193, 0, 1, $0) }
         case .defaultPath: SocketWitness.publicAddresses
         default: report.findings.map(\.address)
         }

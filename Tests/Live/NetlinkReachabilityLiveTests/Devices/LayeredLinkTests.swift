@@ -33,10 +33,9 @@ struct LayeredLinkTests {
         ])
     }
 
-    /// All had been reachable, and the kernel drops the packets of the fourth ("Dead loop on virtual device").
-    @Test(.needs(.veth, .vxlan)) func `the kernel sends through three tunnels in each other, and no more`()
-        throws
-    {
+    /// The kernel can drop the packets of the fourth ("Dead loop on virtual device"); older ones send them.
+    @Test(.needs(.veth, .vxlan))
+    func `what is said to leave through tunnels in each other arrives, and through three it does`() throws {
         let host = try TestNamespace.oneWire()
         try host.ip("neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev w0")
         var below = "192.0.2"
@@ -51,11 +50,11 @@ struct LayeredLinkTests {
         }
         let targets = (1...5).map { "10.0.\($0).9" }
         let arrivals = try host.arrivals(at: "w0-far", of: targets)
-        for target in targets {
+        for (depth, target) in targets.enumerated() {
             let answer = try host.ask(.host(target))
             let isReachable = !answer.flags.contains(.connectionRequired)
-            #expect(isReachable == (answer.reason == "onLink"), "\(answer)")
-            #expect(isReachable == arrivals.contains(target), "\(answer)")
+            #expect(isReachable == (answer.reason == "onLink") && isReachable == (depth < 3), "\(answer)")
+            #expect(arrivals.contains(target) || !isReachable, "\(answer)")
         }
     }
 
@@ -101,8 +100,8 @@ struct LayeredLinkTests {
         ])
         try host.set("net/mpls/platform_labels", "1000")
         try host.ip(
-            "-f mpls route add 100 via inet 192.0.2.254",
-            "-f mpls route add 101 as 102 via inet6 2001:db8::254")
+            "-M route add 100 via inet 192.0.2.254",
+            "-M route add 101 as 102 via inet6 2001:db8::254")
         try network.expect([:])
         try host.ip("route del 198.51.100.0/24")
         try network.expect(["198.51.100.1": .unreachable("noRoute")])

@@ -10,12 +10,13 @@ struct VRFTests {
         let host = try TestNamespace.twoWires()
         // Kernels differ in whether a packet of the VRF can leave it with a source of another interface.
         try host.ip("link add red type vrf table 500", "link set red up", "addr add 198.18.0.1/32 dev red")
+        // A lookup that finds nothing in the table of the VRF continues with the main table. The socket gets no answer
+        // that arrives outside of the VRF.
+        let leaving = ObservedNetwork.Expected(flags: .direct, reason: "answerDropped", interface: "w0")
         let network = try ObservedNetwork(
             host,
             [
-                "192.0.2.9": .direct("w0"),
-                // A lookup that finds nothing in the table of the VRF continues with the main table.
-                "192.0.2.9 interface=red": .direct("w0"),
+                "192.0.2.9": .direct("w0"), "192.0.2.9 interface=red": leaving,
                 "192.0.2.9 interface=w0": .direct("w0"),
                 "203.0.113.9": .direct("w1"),
                 "203.0.113.9 source=192.0.2.1": .direct("w1"),
@@ -25,7 +26,7 @@ struct VRFTests {
         // The kernel moves the addresses of a port to the table of its VRF.
         // A socket binds to the addresses of its own VRF alone.
         try network.expect([
-            "192.0.2.9": .unreachable("noRoute"),
+            "192.0.2.9": .unreachable("noRoute"), "192.0.2.9 interface=red": .direct("w0"),
             "203.0.113.9 source=192.0.2.1": .unreachable("notOwnAddress"),
             "192.0.2.9 interface=w0 source=203.0.113.1": .unreachable("notOwnAddress"),
         ])
@@ -40,7 +41,8 @@ struct VRFTests {
         ])
         try host.ip("link set w0 nomaster")
         try network.expect([
-            "192.0.2.9": .direct("w0"), "203.0.113.9 source=192.0.2.1": .direct("w1"),
+            "192.0.2.9": .direct("w0"), "192.0.2.9 interface=red": leaving,
+            "203.0.113.9 source=192.0.2.1": .direct("w1"),
             "192.0.2.9 interface=w0 source=203.0.113.1": .direct("w0"),
         ])
     }
