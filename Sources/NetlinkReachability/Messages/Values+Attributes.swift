@@ -320,12 +320,10 @@ extension Rule {
         let destinations = try attributes.value(FRA_DPORT_RANGE, as: fib_rule_port_range.self)
         destinationPorts = destinations.map { Self.range($0.start, $0.end) }
         tunnelID = try attributes.nonzero(FRA_TUN_ID).map(UInt64.init(bigEndian:))
-        let sourcePortMask = try attributes.value(NewRuleAttribute.sourcePortMask) ?? UInt16.max
-        let destinationPortMask = try attributes.value(NewRuleAttribute.destinationPortMask) ?? UInt16.max
+        sourcePortMask = try attributes.value(NewRuleAttribute.sourcePortMask) ?? .max
+        destinationPortMask = try attributes.value(NewRuleAttribute.destinationPortMask) ?? .max
         let flowLabelMask = try attributes.value(NewRuleAttribute.flowLabelMask) ?? UInt32(0)
-        hasUnknownSelector =
-            attributes.highestType > NewRuleAttribute.last || sourcePortMask != .max
-            || destinationPortMask != .max || flowLabelMask != 0
+        hasUnknownSelector = attributes.highestType > NewRuleAttribute.last || flowLabelMask != 0
     }
 
     /// A prefix as a selector; `nil` for an empty prefix, which selects nothing.

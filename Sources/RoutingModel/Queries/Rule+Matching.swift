@@ -96,16 +96,24 @@ extension Rule {
 
     /// Compares the mark, the type of service, the protocol and the ports of a packet.
     ///
-    /// Without a protocol, the packet is a UDP packet. An unspecified port is 0, which no rule matches. A packet from
-    /// this host never has a tunnel key.
+    /// Without a protocol, the packet is a UDP packet. An unspecified port is 0, which only a mask can match. A packet
+    /// from this host never has a tunnel key.
     package func matchesFlow(of query: RouteQuery) -> Bool {
         if let mark, !mark.matches(query.mark) { return false }
         if tos != 0, tos != query.comparedTypeOfService { return false }
         if let dscp, !dscp.matches(query.typeOfService >> 2) { return false }
         if let ipProtocol, ipProtocol != query.ipProtocol ?? RouteQuery.udp { return false }
-        if let sourcePorts, !sourcePorts.contains(query.sourcePort ?? 0) { return false }
-        if let destinationPorts, !destinationPorts.contains(query.destinationPort ?? 0) { return false }
-        return tunnelID == nil
+        return Self.matches(sourcePorts, mask: sourcePortMask, query.sourcePort)
+            && Self.matches(destinationPorts, mask: destinationPortMask, query.destinationPort)
+            && tunnelID == nil
+    }
+
+    /// `fib_rule_port_match`: only a single port has a mask.
+    private static func matches(_ ports: ClosedRange<UInt16>?, mask: UInt16, _ port: UInt16?) -> Bool {
+        guard let ports else { return true }
+        let port = port ?? 0
+        return mask == .max
+            ? ports.contains(port) : Masked(ports.lowerBound, mask: mask).matches(port)
     }
 
     /// Whether the rule passes over a hit: `fib4_rule_suppress` and `fib6_rule_suppress`.

@@ -22,8 +22,8 @@ extension Rule: CustomStringConvertible {
         if isL3MDev { words += " lookup [l3mdev-table]" }
         if let users { words += " uidrange \(users.lowerBound)-\(users.upperBound)" }
         if let ipProtocol { words += " ipproto \(Self.protocols[ipProtocol] ?? "\(ipProtocol)")" }
-        if let sourcePorts { words += " sport \(Self.words(sourcePorts))" }
-        if let destinationPorts { words += " dport \(Self.words(destinationPorts))" }
+        if let sourcePorts { words += " sport \(Self.words(sourcePorts, sourcePortMask))" }
+        if let destinationPorts { words += " dport \(Self.words(destinationPorts, destinationPortMask))" }
         if let tunnelID { words += " tun_id \(tunnelID)" }
         if hasUnknownSelector { words += " [unknown selector]" }
         switch action {
@@ -45,8 +45,9 @@ extension Rule: CustomStringConvertible {
     /// The words of ip(8) for protocols.
     private static let protocols: [UInt8: String] = [1: "icmp", 6: "tcp", 17: "udp", 58: "ipv6-icmp"]
 
-    private static func words(_ ports: ClosedRange<UInt16>) -> String {
-        ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)-\(ports.upperBound)"
+    private static func words(_ ports: ClosedRange<UInt16>, _ mask: UInt16) -> String {
+        if mask != .max { return "\(ports.lowerBound)/0x\(String(mask, radix: 16))" }
+        return ports.count == 1 ? "\(ports.lowerBound)" : "\(ports.lowerBound)-\(ports.upperBound)"
     }
 }
 

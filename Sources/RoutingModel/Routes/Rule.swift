@@ -54,8 +54,12 @@ package struct Rule: Hashable, Sendable {
     package var ipProtocol: UInt8?
     /// The source ports that the rule matches.
     package var sourcePorts: ClosedRange<UInt16>?
+    /// The bits of a single source port that the rule compares (Linux 6.15 and later).
+    package var sourcePortMask = UInt16.max
     /// The destination ports that the rule matches.
     package var destinationPorts: ClosedRange<UInt16>?
+    /// The bits of a single destination port that the rule compares (Linux 6.15 and later).
+    package var destinationPortMask = UInt16.max
     /// The tunnel key that the rule matches.
     package var tunnelID: UInt64?
     /// Whether the rule looks up packets of a VRF's interfaces in the table of that VRF.

@@ -44,6 +44,16 @@ struct SnapshotFlowTests {
         #expect(Self.refuses({ $0.sourcePorts = 53...53 }, { _ in }) == [false, false])
     }
 
+    /// Only the port of the rule itself was open, and others were taken for none of it.
+    @Test func `a rule for a port with a mask selects each port with these bits`() {
+        let rule: (inout Rule) -> Void = {
+            ($0.destinationPorts, $0.destinationPortMask) = (0x1000...0x1000, 0xff00)
+        }
+        #expect(Self.refuses(rule, { $0.destinationPort = 0x1004 }) == [true, true])
+        #expect(Self.refuses(rule, { $0.destinationPort = 0x1104 }) == [false, false])
+        #expect(Self.refuses(rule, { $0.sourcePort = 0x1004 }) == [false, false])
+    }
+
     @Test func `IPv4 compares the lower three bits of the DSCP with a rule's type of service, IPv6 all six`()
     {
         #expect(Self.refuses({ $0.tos = 0x10 }, { $0.typeOfService = 0x10 }) == [true, true])
