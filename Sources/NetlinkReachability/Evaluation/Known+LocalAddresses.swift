@@ -85,7 +85,8 @@ extension Known {
                 if try vrf(ofInterface: address.interfaceIndex) == domain { addresses.append(address) }
             }
             let found = SourceAddressSelection.candidates(
-                for: destination, among: addresses, outgoingInterface: index)
+                for: destination, among: addresses, outgoingInterface: index,
+                onInterfaceAlone: try link(index)?.settings.ipv6SelectsOnInterface == true)
             sources += found.filter { !sources.contains($0) }
         }
         return sources

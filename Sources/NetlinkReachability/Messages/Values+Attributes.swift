@@ -90,6 +90,8 @@ extension RoutingSettings {
         ipv6Forwards = isSet(0, of: ipv6)
         // DEVCONF_DISABLE_IPV6
         ipv6IsOff = isSet(26, of: ipv6)
+        // DEVCONF_USE_OIF_ADDRS_ONLY
+        ipv6SelectsOnInterface = isSet(37, of: ipv6)
         // DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN
         ipv6IgnoresLinkdown = isSet(39, of: ipv6)
         // DEVCONF_FORCE_FORWARDING

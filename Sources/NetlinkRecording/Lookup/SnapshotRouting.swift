@@ -271,7 +271,8 @@ extension SnapshotRouting: RoutingSource {
             return SourceAddressSelection.candidates(
                 for: destination,
                 among: addresses(inDomainOf: index),
-                outgoingInterface: index
+                outgoingInterface: index,
+                onInterfaceAlone: snapshot.links[index]?.settings.ipv6SelectsOnInterface == true
             )
         }
         let source = snapshot.ipv4Source(near: gateway, scope: scope, through: index)

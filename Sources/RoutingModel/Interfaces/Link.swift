@@ -433,12 +433,14 @@ package struct RoutingSettings: Hashable, Sendable {
     package var ipv6IsOff: Bool?
     /// The sysctl `force_forwarding` for IPv6 (Linux 6.17 and later).
     package var ipv6ForwardsAlways: Bool?
+    /// The sysctl `use_oif_addrs_only`: whether IPv6 packets have only addresses of the outgoing interface as source.
+    package var ipv6SelectsOnInterface: Bool?
 
     /// The settings that are on or off.
     private static let switches: [any WritableKeyPath<RoutingSettings, Bool?> & Sendable] = [
         \.ipv4IgnoresLinkdown, \.ipv6IgnoresLinkdown, \.routesLoopback, \.ipv6Forwards, \.ipv4Forwards,
         \.takesOwnSources, \.looksBackByMark, \.forwardsBroadcasts, \.sendsRedirects, \.ipv6IsOff,
-        \.ipv6ForwardsAlways,
+        \.ipv6ForwardsAlways, \.ipv6SelectsOnInterface,
     ]
 
     /// The initial settings of a network namespace.

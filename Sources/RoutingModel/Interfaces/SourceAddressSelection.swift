@@ -6,8 +6,8 @@
 /// outgoing interface, label, public or temporary, ORCHID, the longest common prefix, not optimistic. The policy
 /// table is the kernel's default (`net/ipv6/addrlabel.c`).
 ///
-/// What it cannot know: labels that `ip addrlabel` added, preferences of a socket (IPV6_ADDR_PREFERENCES), home
-/// addresses, and `use_oif_addrs_only`.
+/// What it cannot know: labels that `ip addrlabel` added, preferences of a socket (IPV6_ADDR_PREFERENCES), and home
+/// addresses.
 package enum SourceAddressSelection {
     /// The addresses that the kernel can select, in the order of `addresses`.
     ///
@@ -20,13 +20,17 @@ package enum SourceAddressSelection {
     ///   - addresses: The addresses of this host, or of one VRF with its ports. IPv4 addresses are ignored.
     ///   - interface: The index of the outgoing interface; 0 if it is unknown, as in the second lookup of a socket
     ///     whose first lookup was rejected.
+    ///   - onInterfaceAlone: Whether only addresses of the outgoing interface count, to any destination
+    ///     (`use_oif_addrs_only`).
     /// - Returns: One address, several that tie, or none if the host has no usable address.
     package static func candidates(
         for destination: IPAddress,
         among addresses: [InterfaceAddress],
-        outgoingInterface interface: UInt32 = 0
+        outgoingInterface interface: UInt32 = 0,
+        onInterfaceAlone: Bool = false
     ) -> [IPAddress] {
-        let isOnOneLink = destination.isMulticast || destination.sourceScope <= IPAddress.linkLocalScope
+        let isOnOneLink =
+            onInterfaceAlone || destination.isMulticast || destination.sourceScope <= IPAddress.linkLocalScope
         let usable = addresses.filter {
             $0.address.family == .v6 && $0.isAssigned
                 && (interface == 0 || !isOnOneLink || $0.interfaceIndex == interface)

@@ -101,6 +101,7 @@ struct DifferenceText {
             ("ipv4", "send_redirects", \.sendsRedirects),
             ("ipv6", "disable_ipv6", \.ipv6IsOff),
             ("ipv6", "force_forwarding", \.ipv6ForwardsAlways),
+            ("ipv6", "use_oif_addrs_only", \.ipv6SelectsOnInterface),
         ]
         var changed = settings.compactMap { family, setting, path in
             new?[keyPath: path].flatMap { value in

@@ -71,7 +71,9 @@ struct LinkMessageTests {
     }
 
     /// The list was not read.
-    @Test func `the alternative names and route_localnet of an interface are read`() throws {
+    @Test func `the alternative names, route_localnet and use_oif_addrs_only of an interface are read`()
+        throws
+    {
         func attribute(_ type: Int, _ bytes: [UInt8]) -> [UInt8] {
             let length = UInt16(bytes.count + 4)
             let head = [length, UInt16(type)].flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
@@ -99,12 +101,17 @@ struct LinkMessageTests {
         // The 26th of the array, which begins with 1.
         var array = [UInt8](repeating: 0, count: 34 * 4)
         array[25 * 4] = 1
-        let settings = attribute(Int(AF_INET), attribute(Int(IFLA_INET_CONF), array))
+        var array6 = [UInt8](repeating: 0, count: 40 * 4)
+        array6[37 * 4] = 1
+        let settings =
+            attribute(Int(AF_INET), attribute(Int(IFLA_INET_CONF), array))
+            + attribute(Int(AF_INET6), attribute(Int(IFLA_INET6_CONF), array6))
         let found = try #require(
             try link(attribute(Int(IFLA_PROP_LIST) | nested, names) + attribute(Int(IFLA_AF_SPEC), settings)))
         #expect(found.alternativeNames == ["up1", "uplink-with-a-long-name"])
         #expect(found.isNamed("up1") && !found.isNamed("up2"))
-        #expect(found.settings.routesLoopback == true)
+        #expect(found.settings.routesLoopback == true && found.settings.ipv6SelectsOnInterface == true)
+        #expect(found.settings.ipv6IgnoresLinkdown == false)
         #expect(try link([])?.settings.routesLoopback == nil)
         #expect(Fixture.named("multipath").links.allSatisfy { $0.settings.routesLoopback == false })
         let long = attribute(Int(IFLA_ALT_IFNAME), Array(repeating: 0x61, count: 128))

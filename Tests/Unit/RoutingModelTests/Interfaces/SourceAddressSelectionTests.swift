@@ -55,6 +55,20 @@ struct SourceAddressSelectionTests {
         #expect(Self.candidates("2001:db8::9", [optimistic]) == ["2001:db8::1"])
     }
 
+    /// An address of another interface was selected.
+    @Test func `with use_oif_addrs_only an address of the outgoing interface is the source, or none`() {
+        func candidates(dev index: UInt32) -> [String] {
+            let addresses = [Self.own("2001:db8:1::1", dev: 2), Self.own("fe80::3", dev: 3)]
+            return SourceAddressSelection.candidates(
+                for: IPAddress("2001:db8:2::9") ?? .anyV6, among: addresses, outgoingInterface: index,
+                onInterfaceAlone: true
+            ).map(\.description)
+        }
+        #expect(candidates(dev: 2) == ["2001:db8:1::1"])
+        #expect(candidates(dev: 3) == ["fe80::3"])
+        #expect(candidates(dev: 4) == [])
+    }
+
     @Test func `the outgoing interface decides only where it is known`() {
         let addresses = [Self.own("2001:db8:1::1", dev: 2), Self.own("2001:db8:2::1", dev: 3)]
         #expect(Self.candidates("2001:db8:1::9", addresses) == ["2001:db8:1::1"])
