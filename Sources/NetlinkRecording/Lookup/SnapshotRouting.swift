@@ -117,7 +117,8 @@ extension SnapshotRouting: RoutingSource {
         let isOfGroup =
             route.type == .broadcast
             || query.destination.isMulticastIPv4 && route.destination.length < 4
-        for index in route.nexthops.indices where isOfGroup || ignoresGateway(route.nexthops[index]) {
+        for index in route.nexthops.indices
+        where isOfGroup || ignoresGateway(route.nexthops[index], of: route) {
             route.nexthops[index].gateway = nil
         }
         if isLocalGroup(query, route) {
@@ -142,13 +143,30 @@ extension SnapshotRouting: RoutingSource {
     ///
     /// The kernel decides this when the route is added, and no message contains the decision. For a route in a dump,
     /// the addresses in that dump decide.
-    private func ignoresGateway(_ nexthop: Nexthop) -> Bool {
-        guard let gateway = nexthop.gateway, gateway.family == .v4 else { return false }
+    private func ignoresGateway(_ nexthop: Nexthop, of route: Route) -> Bool {
+        guard let gateway = nexthop.gateway, gateway.family == .v4, !nexthop.flags.contains(.onLink) else {
+            return false
+        }
         return switch nexthop.gatewayScope {
-        case .unnoted: snapshot.addressBook.contains(gateway, ofInterface: nexthop.interfaceIndex)
+        case .unnoted:
+            snapshot.addressBook.contains(gateway, ofInterface: nexthop.interfaceIndex)
+                && !isOnLink(gateway, nexthop, of: route)
         case .host: true
         case .link: false
         }
+    }
+
+    /// Whether the table of a route has its gateway on the link.
+    ///
+    /// The kernel looks for a gateway in the route's own table first, unless that is the main table.
+    private func isOnLink(_ gateway: IPAddress, _ nexthop: Nexthop, of route: Route) -> Bool {
+        guard route.table != Route.mainTable, route.nexthopID == 0 else { return false }
+        let entry = snapshot.chains(over: gateway, inTables: [route.table]).joined().first { entry in
+            entry.tos == 0 && entry.scope.rawValue >= RouteScope.link.rawValue
+                && (entry.nexthops.isEmpty
+                    || entry.nexthops.contains { $0.interfaceIndex == nexthop.interfaceIndex })
+        }
+        return entry?.type == .unicast && entry?.scope == .link
     }
 
     /// The route of an IPv4 destination without a matching route, for a bound socket.

@@ -134,6 +134,39 @@ struct SnapshotIPv4CornerTests {
         #expect(try Self.gateway(Self.host(.address(other), route)) == other.address)
     }
 
+    /// It was ignored, as Cilium's in its table for proxies.
+    @Test func `a gateway of the host that is on the link in the table of its route is used`() throws {
+        func gateway(_ entry: NetworkChange) throws(ReachabilityError) -> IPAddress? {
+            let route = NetworkChange.route("198.51.100.0/24", via: "192.0.2.2", dev: 2) { $0.table = 100 }
+            return try Self.gateway(Self.host(.rule(.v4, 100, .lookup(table: 100)), entry, route))
+        }
+        func entry(_ prefix: String, dev index: UInt32 = 2, _ change: (inout Route) -> Void) -> NetworkChange
+        {
+            .route(prefix, dev: index) {
+                ($0.table, $0.scope) = (100, .link)
+                change(&$0)
+            }
+        }
+        #expect(try gateway(entry("192.0.2.2/32") { _ in }) == Self.own.address)
+        #expect(try gateway(entry("192.0.2.0/24") { _ in }) == Self.own.address)
+        // The kernel then looks into the tables of all rules, where the address is local.
+        #expect(try gateway(entry("192.0.2.2/32", dev: 3) { _ in }) == nil)
+        #expect(try gateway(entry("192.0.2.2/32") { $0.scope = .universe }) == nil)
+        #expect(try gateway(entry("192.0.2.2/32") { $0.table = 101 }) == nil)
+        #expect(try gateway(entry("192.0.2.2/32") { ($0.type, $0.scope) = (.local, .host) }) == nil)
+        #expect(try gateway(entry("192.0.2.2/32") { ($0.type, $0.nexthops) = (.unreachable, []) }) == nil)
+    }
+
+    /// It was ignored where the address came later.
+    @Test func `a gateway with onlink is used, also where it is an address of the host`() throws {
+        let nexthop = Nexthop(interfaceIndex: 2, gateway: Self.own.address, flags: .onLink)
+        let route = NetworkChange.route("198.51.100.0/24", nexthops: [nexthop])
+        #expect(try Self.gateway(Self.host(route)) == Self.own.address)
+        let other = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 7), prefixLength: 24)
+        let host = Self.host(.address(other), route, .removedAddress(Self.own))
+        #expect(try Self.gateway(host) == Self.own.address)
+    }
+
     @Test func `a gateway that was an address of the host is ignored after the address is gone`() throws {
         let other = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 7), prefixLength: 24)
         let host = Self.host(.address(other), Self.throughOwn, .removedAddress(Self.own))
