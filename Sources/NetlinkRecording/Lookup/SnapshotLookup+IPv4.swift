@@ -150,6 +150,10 @@ extension SnapshotLookup {
             consultSharedTree(finding)
             return finding
         }
+        // A throw route of the local table ends the search of a shared tree.
+        if snapshot.routeTables[Route.localTable, .v4]?.longestMatch(query.destination) != nil {
+            consulted.insert(.sharedTree)
+        }
         return try find(inTables: [Route.mainTable, Route.defaultTable])
     }
 

@@ -40,6 +40,15 @@ struct SnapshotIPv4CornerTests {
         #expect(way.hasPrefix("undecided: the tables do not say whether a rule was ever added"), "\(way)")
     }
 
+    /// The main table was searched; the kernel says ENETUNREACH until a rule is added.
+    @Test func `a throw route of the local table leaves it open whether the main table is searched`() {
+        let route = NetworkChange.route("10.0.0.0/8", nexthops: []) { ($0.type, $0.table) = (.throw, 255) }
+        let way = Self.host(route).way("10.0.0.1")
+        #expect(way.hasPrefix("undecided: the tables do not say whether a rule was ever added"), "\(way)")
+        let rule = NetworkChange.rule(.v4, 100, .lookup(table: 100))
+        #expect(Self.host(route, rule).way("10.0.0.1") == "0.0.0.0/0 192.0.2.1 dev 2")
+    }
+
     /// It was refused with the setting, too, and later with that of all interfaces.
     @Test func `packets of the loopback network leave where route_localnet is set`() {
         func way(_ isSet: Bool, all: Bool = false) -> String {
