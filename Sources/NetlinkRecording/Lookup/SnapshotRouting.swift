@@ -176,20 +176,17 @@ extension SnapshotRouting: RoutingSource {
     private func linkChoice(for query: RouteQuery) -> RouteAnswer? {
         guard query.destination.family == .v4, !query.destination.isIPv4Group,
             let link = snapshot.links[query.outputInterface], link.flags.contains(.up),
-            snapshot.vrf(ofInterface: link.index) == nil,
-            let destination = IPPrefix(query.destination, length: 32)
+            snapshot.vrf(ofInterface: link.index) == nil
         else { return nil }
         let source = snapshot.ipv4Source(near: nil, scope: .link, through: link.index) ?? .anyV4
-        return .route(Route(destination: destination, nexthops: [Nexthop(interfaceIndex: link.index)]))
+        return .taken(RouteMatch(.unicast, Nexthop(interfaceIndex: link.index)))
             .with { $0.source = query.source ?? source }
     }
 
     /// The route of an IPv4 multicast or broadcast destination without a matching route:
     /// `ip_route_output_key_hash_rcu` uses the interface of the binding, or of the source address.
     private func groupChoice(for query: RouteQuery) throws(ReachabilityError) -> RouteAnswer? {
-        guard query.destination.isIPv4Group, let destination = IPPrefix(query.destination, length: 32) else {
-            return nil
-        }
+        guard query.destination.isIPv4Group else { return nil }
         let index: UInt32
         if query.outputInterface != 0 {
             index = query.outputInterface
@@ -201,14 +198,9 @@ extension SnapshotRouting: RoutingSource {
             }
             index = owner
         }
-        return .route(
-            Route(
-                destination: destination,
-                type: query.destination.isMulticast ? .multicast : .broadcast,
-                nexthops: [Nexthop(interfaceIndex: index)],
-                preferredSource: query.source
-            )
-        ).with { $0.source = query.source ?? snapshot.groupSource(for: query) ?? .anyV4 }
+        let type = query.destination.isMulticast ? RouteType.multicast : .broadcast
+        return .taken(RouteMatch(type, Nexthop(interfaceIndex: index)))
+            .with { $0.source = query.source ?? snapshot.groupSource(for: query) ?? .anyV4 }
     }
 
     /// Whether the route of an IPv4 group is of type local: its packets stay in this host

@@ -29,11 +29,13 @@ struct Outcome: Hashable, CustomStringConvertible {
         case .rejected(let rejection):
             errno = rejection.rawValue
         case .taken(let match):
-            guard let route = match.entry else { return }
-            type = route.type
-            ways = Set(route.nexthops.map { Way(interface: $0.interfaceIndex, gateway: $0.gateway) })
+            type = match.entry?.type ?? match.type
+            let nexthops = match.entry?.nexthops ?? match.nexthops
+            ways = Set(nexthops.map { Way(interface: $0.interfaceIndex, gateway: $0.gateway) })
             source = match.source
-            guard !isOfPacket, route.nexthopID == 0 || route.destination.family == .v4 else { return }
+            guard !isOfPacket, let route = match.entry,
+                route.nexthopID == 0 || route.destination.family == .v4
+            else { return }
             destination = route.destination
             priority = route.priority
         }

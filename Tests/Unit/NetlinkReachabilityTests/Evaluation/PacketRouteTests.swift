@@ -71,6 +71,24 @@ struct PacketRouteTests {
         #expect(try unbound.blockingReport().gateway == nil)
     }
 
+    /// A recording showed a route to the group in the main table, and its rule.
+    @Test(arguments: ["224.0.0.5", "255.255.255.255", "239.1.1.1"])
+    func `a group that no route matches has no route in a report, as the kernel has none`(group: String)
+        throws
+    {
+        let address = InterfaceAddress(interfaceIndex: 2, address: "192.0.2.2", prefixLength: 24)
+        let host = makeHost(.address(address))
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        var options = ReachabilityOptions()
+        options.interface = "eth0"
+        let target = ReachabilityTarget.address(IPAddress(group) ?? .anyV4)
+        let handle = NetworkReachability(target: target, options: options, source: source)
+        let report = try handle.blockingReport()
+        #expect(report.isReachable && report.interface?.name == "eth0")
+        #expect(report.sourceAddress == address.address)
+        #expect(report.findings.map(\.route) == [nil] && report.rules?.deciding == nil)
+    }
+
     /// The answer was said to be dropped: no host sends from a group.
     @Test func `no answer comes from a group`() throws {
         let address = InterfaceAddress(interfaceIndex: 2, address: "2001:db8::5", prefixLength: 64)
