@@ -345,8 +345,9 @@ extension ArrivingPacket {
         if destination.isMulticast { return refusal(.groupNotJoined) }
         if source.isIPv4Group { return refusal(.martianSource) }
         if destination.isIPv4Group || source.isUnspecified && destination.isUnspecified { return nil }
-        if source.low >> 24 == 0 { return refusal(.martianSource) }
-        if destination.low >> 24 == 0 { return refusal(.martianDestination) }
+        // Since Linux 5.3, the rest of 0.0.0.0/8 is valid.
+        if source.isUnspecified { return refusal(.martianSource) }
+        if destination.isUnspecified { return refusal(.martianDestination) }
         if destination.isLoopback { return routesLoopback ? nil : refusal(.martianDestination) }
         return source.isLoopback && !routesLoopback ? refusal(.martianSource) : nil
     }

@@ -18,7 +18,7 @@ extension SnapshotLookup {
         if destination.isLimitedBroadcast || source.isUnspecified && destination.isUnspecified {
             return try delivered(.broadcast, from: source, settings)
         }
-        if source.low >> 24 == 0 || destination.low >> 24 == 0 { return .rejected(.blackhole) }
+        if isZeroNetwork(source) || isZeroNetwork(destination) { return .rejected(.blackhole) }
         if destination.isLoopback || source.isLoopback {
             guard let isRouted = settings.routesLoopback else { throw unrecorded("route_localnet") }
             guard isRouted else { return .rejected(.blackhole) }
@@ -48,6 +48,11 @@ extension SnapshotLookup {
         }
     }
 
+    /// `ipv4_is_zeronet`: until Linux 5.2 all of 0.0.0.0/8, since then 0.0.0.0 alone.
+    private func isZeroNetwork(_ address: IPAddress) -> Bool {
+        address.isUnspecified || address.low >> 24 == 0 && snapshot.isKernel(before: 5, 3)
+    }
+
     private func forwards(_ settings: InputSettings) throws(ReachabilityError) -> Bool {
         guard let forwards = settings.ipv4Forwards else { throw unrecorded("forwarding") }
         return forwards
@@ -57,7 +62,7 @@ extension SnapshotLookup {
         _ type: RouteType, from source: IPAddress, _ settings: InputSettings
     ) throws(ReachabilityError) -> RouteAnswer {
         let local = type == .local ? query.destination : .anyV4
-        if !(type == .broadcast && source.low >> 24 == 0),
+        if !(type == .broadcast && isZeroNetwork(source)),
             let refusal = try refusal(ofSource: source, to: local, out: 0, settings)
         {
             return .rejected(refusal)

@@ -77,9 +77,11 @@ struct ArrivalTests {
     }
 
     @Test(arguments: [
-        ("224.0.0.5", "198.51.100.2", "martianSource"), ("0.1.2.3", "198.51.100.2", "martianSource"),
+        ("224.0.0.5", "198.51.100.2", "martianSource"), ("0.0.0.0", "198.51.100.2", "martianSource"),
         ("127.0.0.1", "198.51.100.2", "martianSource"), ("203.0.113.9", "127.0.0.1", "martianDestination"),
-        ("203.0.113.9", "0.1.2.3", "martianDestination"), ("203.0.113.9", "239.1.1.1", "groupNotJoined"),
+        ("203.0.113.9", "0.0.0.0", "martianDestination"), ("203.0.113.9", "239.1.1.1", "groupNotJoined"),
+        // Since Linux 5.3, the filter drops the rest of 0.0.0.0/8.
+        ("0.1.2.3", "198.51.100.2", "reversePathFilter"),
         // A group that is not joined is met before the source.
         ("224.0.0.5", "239.1.1.1", "groupNotJoined"), ("203.0.113.9", "198.51.100.2", "reversePathFilter"),
     ])

@@ -199,6 +199,19 @@ struct RecordedArrivalTests {
                 == "dropped: no packet from outside can come from 192.0.2.255")
     }
 
+    /// All of 0.0.0.0/8 was refused.
+    @Test func `since Linux 5-3 only 0-0-0-0 of its network is no sender and no destination`() {
+        var host = Self.host(forwards: true)
+        host.kernel = KernelRelease(5, 3)
+        #expect(Self.word(host, 3, from: "0.1.2.3", to: "198.51.100.2").hasPrefix("delivered"))
+        #expect(Self.word(host, 3, to: "0.1.2.3").hasPrefix("forwarded"))
+        #expect(Self.word(host, 3, from: "0.0.0.0", to: "198.51.100.2").hasPrefix("dropped"))
+        #expect(Self.word(host, 3, to: "0.0.0.0").hasPrefix("dropped"))
+        host.kernel = KernelRelease(5, 2)
+        #expect(Self.word(host, 3, from: "0.1.2.3", to: "198.51.100.2").hasPrefix("dropped"))
+        #expect(Self.word(host, 3, to: "0.1.2.3").hasPrefix("dropped"))
+    }
+
     // MARK: What a recording lacks
 
     @Test(arguments: [
