@@ -112,7 +112,7 @@ extension Known {
         _ query: RouteQuery,
         isConnected: Bool
     ) throws(Interruption) -> ReachabilityReason? {
-        if try takes(end, entry) { return nil }
+        if try takes(end, entry, isConnected: isConnected) { return nil }
         if isConnected {
             if try isDelivered(end) { return nil }
         } else if try entry.map({ (entry) throws(Interruption) in try value(of: entry).type?.isOfGroup })
@@ -130,8 +130,10 @@ extension Known {
     ///
     /// IPv4 also accepts the addresses in the local table, such as all of 127.0.0.0/8. A socket in a VRF accepts only
     /// the addresses in the table of the VRF.
-    private mutating func takes(_ end: LocalEnd, _ entry: RoutingResult?) throws(Interruption) -> Bool {
-        let domain = if let bound = end.interfaceIndex { try vrf(ofInterface: bound) } else { UInt32?.none }
+    private mutating func takes(
+        _ end: LocalEnd, _ entry: RoutingResult?, isConnected: Bool
+    ) throws(Interruption) -> Bool {
+        let domain = try domain(of: end)
         if let entry {
             let isInLocalTable = try value(of: entry).type == .local
             if isInLocalTable, domain == nil { return true }
@@ -141,7 +143,17 @@ extension Known {
                 if try isDelivered(query) { return true }
             }
         }
-        return try isAssigned(end, domain: domain)
+        guard try isAssigned(end, domain: domain) else { return false }
+        guard entry != nil, domain == nil, !isConnected else { return true }
+        // A rule leads queries past the local table, at which bind(2) looks alone (`inet_addr_type_table`).
+        let query = TableQuery(table: Route.localTable, address: end.address)
+        return try host.routes.get(query).contains { $0.type == .local }
+    }
+
+    /// The VRF in which bind(2) looks for a local address; `nil` for none.
+    private mutating func domain(of end: LocalEnd) throws(Interruption) -> UInt32? {
+        guard let bound = end.interfaceIndex else { return nil }
+        return try vrf(ofInterface: bound)
     }
 
     /// Whether a `local` route that a program added delivers packets to an IPv6 address that no interface has; an
@@ -171,6 +183,9 @@ extension Known {
             return ""
         }
         if let state = owner.detection { return state }
+        if end.address.family == .v4, try domain(of: end) == vrf(ofInterface: owner.interfaceIndex) {
+            return "has no route in the local table"
+        }
         let name = try link(owner.interfaceIndex)?.name ?? "another interface"
         return "belongs to \(name)"
     }

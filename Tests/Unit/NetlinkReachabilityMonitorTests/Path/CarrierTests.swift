@@ -895,6 +895,10 @@ struct CarrierTests {
         let source = try #require(IPPrefix(own, length: 32))
         let address = InterfaceAddress(interfaceIndex: 4, address: own, prefixLength: 24)
         network.routing.change { $0.snapshot.apply(.address(address)) }
+        network.apply(
+            .route("10.8.0.2/32", dev: 4) {
+                ($0.type, $0.table, $0.scope) = (.local, Route.localTable, .host)
+            })
         network.apply(.rule(.v4, 100, .lookup(table: 100)) { $0.source = source })
         try route("0.0.0.0/0", 4, table: 100)
         try route("198.51.100.5/32", 3, table: 100)

@@ -111,6 +111,31 @@ struct PacketRouteTests {
         #expect(reason.code == .notOwnAddress && reason.description.contains("\(remote) is not an address"))
     }
 
+    /// It was taken for a source, as an address of an interface.
+    @Test(arguments: [false, true])
+    func `an IPv4 address without a route in the local table is no source, whatever the rules say`(
+        isLocal: Bool
+    ) throws {
+        let own = IPAddress(192, 0, 2, 5)
+        let host = makeHost(
+            .address(InterfaceAddress(interfaceIndex: 2, address: own, prefixLength: 24)),
+            .rule(.v4, 0, .lookup(table: 100)), .route("192.0.2.5/32", dev: 3) { $0.table = 100 },
+            .removedRule(Rule(family: .v4, priority: 0, action: .lookup(table: Route.localTable))),
+            .rule(.v4, 100, .lookup(table: Route.localTable)),
+            .route("192.0.2.5/32", dev: 2) {
+                ($0.type, $0.scope) = (.local, .host)
+                $0.table = isLocal ? Route.localTable : 101
+            },
+            .route("0.0.0.0/0", via: "\(gateway)", dev: 2))
+        var options = ReachabilityOptions()
+        options.sourceAddress = own
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        let handle = NetworkReachability(target: .address(remote), options: options, source: source)
+        let reason = try handle.blockingReport(.brief).reason
+        #expect(reason.code == (isLocal ? .gateway : .notOwnAddress))
+        #expect(isLocal || "\(reason)" == "the source 192.0.2.5 has no route in the local table")
+    }
+
     /// The host has the address: a rule about it as a source is what refuses the packet.
     @Test func `a rule that refuses a packet is the reason before its source`() throws {
         let own = IPAddress(192, 0, 2, 5)
