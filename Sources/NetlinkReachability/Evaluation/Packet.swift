@@ -53,6 +53,8 @@ struct Packet {
     let query: RouteQuery
     /// The interface that the socket is bound to, if its index has to be found.
     var interface: InterfaceReference?
+    /// The interface of the options, where the zone of a link-local destination names the interface.
+    var otherInterface: InterfaceReference?
     /// The name of the interface that the socket is bound to, if that is known.
     var boundInterface: String?
     /// The local address that the socket is bound to.
@@ -108,6 +110,7 @@ struct Packet {
             if let index { index == 0 ? nil : InterfaceReference(index: index) } else {
                 InterfaceReference(of: destination, from: local, options)
             }
+        if index == nil, destination.needsZone, destination.zone != nil { otherInterface = options.interface }
     }
 
     /// This packet as the inner packet of a tunnel.
@@ -183,6 +186,7 @@ extension Packet {
             }
             query.outputInterface = found.index
             boundInterface = found.name
+            if let refusal = try refusal(ofZone: found, &known) { return .unreachable(refusal, query) }
             // Packets to a loopback address do not arrive if the socket is bound to another interface, unless that
             // interface has such addresses behind it (`route_localnet`).
             if candidate.destination.isLoopback, try !known.takesLoopback(found) {
@@ -226,6 +230,19 @@ extension Packet {
         return PacketRoute(
             outcome: .answered(selected.answer), query: query.from(selected.source),
             boundInterface: boundInterface, localEntry: localEntry, outer: outer)
+    }
+
+    /// Why connect(2) refuses the zone of a link-local destination; `nil` if it takes the zone.
+    ///
+    /// A socket that is bound to another interface sends to none of this link, unless that is the link's VRF.
+    private func refusal(
+        ofZone zone: BoundInterface, _ known: inout Known
+    ) throws(Interruption) -> ReachabilityReason? {
+        guard let otherInterface else { return nil }
+        guard let bound = try known.interface(otherInterface) else { return otherInterface.absence }
+        if bound.index == zone.index { return nil }
+        return try known.vrf(ofInterface: zone.index) == bound.index
+            ? nil : ReachabilityReason(.noRouteOutOfInterface, bound.name)
     }
 
     /// An address that needs a zone; `nil` for none: connect(2) refuses such a destination, and bind(2) such a source,

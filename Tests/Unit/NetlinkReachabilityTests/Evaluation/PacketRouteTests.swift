@@ -136,6 +136,23 @@ struct PacketRouteTests {
         #expect(isLocal || "\(reason)" == "the source 192.0.2.5 has no route in the local table")
     }
 
+    /// The zone decided alone; connect(2) says EINVAL.
+    @Test(arguments: [("eth0", true), ("2", true), ("eth1", false), ("eth9", false)])
+    func `a socket that is bound to an interface sends to no link-local address of another one`(
+        interface: String, isReached: Bool
+    ) throws {
+        let own = InterfaceAddress(interfaceIndex: 2, address: "fe80::2", prefixLength: 64)
+        let host = makeHost(.address(own), .route("fe80::/64", dev: 2, metric: 256))
+        var options = ReachabilityOptions()
+        options.interface = InterfaceReference(nameOrIndex: interface)
+        let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
+        let target = ReachabilityTarget.address(address("fe80::9%eth0"))
+        let handle = NetworkReachability(target: target, options: options, source: source)
+        let report = try handle.blockingReport(.brief)
+        #expect(report.isReachable == isReached)
+        if interface == "eth1" { #expect("\(report.reason)" == "no route out of eth1") }
+    }
+
     /// The host has the address: a rule about it as a source is what refuses the packet.
     @Test func `a rule that refuses a packet is the reason before its source`() throws {
         let own = IPAddress(192, 0, 2, 5)

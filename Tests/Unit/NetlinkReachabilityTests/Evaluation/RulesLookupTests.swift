@@ -135,10 +135,12 @@ struct RulesLookupTests {
         #expect(network.queries == [RouteQuery(destination: address(destination), outputInterface: 3)])
     }
 
-    @Test func `the zone comes before the interface of the options`() throws {
+    /// Of a link-local address, connect(2) refuses the zone.
+    @Test func `the zone comes before the interface of the options, but for link-local addresses`() throws {
         let network = network()
-        _ = try reachability(.address(address("fe80::1%eth1")), network, options: bound(to: "eth0"))
-            .blockingFlags()
+        for text in ["198.51.100.7%eth1", "fe80::1%eth1"] {
+            _ = try reachability(.address(address(text)), network, options: bound(to: "eth0")).blockingFlags()
+        }
         _ = try reachability(.address(remote), network, options: bound(to: "eth0")).blockingFlags()
         #expect(network.queries.map(\.outputInterface) == [3, 2])
     }
