@@ -303,8 +303,10 @@ extension HostState {
         guard !isKnown || rule.action == request.rule.action else {
             throw .unknown("whether a table without routes is there, which a rule leads to, is not recorded")
         }
+        // The kernel's own rules have another protocol than those of ip(8).
         try require(
-            !isKnown || !request.hasOrigin, "there is an equal rule, and its protocol is not recorded")
+            !isKnown || !request.hasOrigin && !Rule.standard.contains(rule),
+            "there is an equal rule, and its protocol is not recorded")
         guard !isKnown else { throw KernelRefusal(EEXIST, "there is an equal rule") }
         apply(.rule(rule), .rule)
     }

@@ -105,8 +105,14 @@ extension HostState {
     private mutating func goUp(_ index: UInt32) -> [Step] {
         interfaces[index]?.isUp = true
         showState(index)
-        for address in snapshot.addresses(ofInterface: index, family: .v4) {
+        let addresses = snapshot.addresses(ofInterface: index, family: .v4)
+        for address in addresses {
             for route in ownRoutes(of: address) { insert(route) }
+        }
+        // inetdev_event gives an address to a loopback interface that has none.
+        if addresses.isEmpty, snapshot.links[index]?.flags.contains(.loopback) == true {
+            insert(
+                InterfaceAddress(interfaceIndex: index, address: .loopbackV4, prefixLength: 8, scope: .host))
         }
         for address in snapshot.addresses(ofInterface: index, family: .v6) {
             insert(prefixRoute(of: address))

@@ -28,10 +28,10 @@ extension HostState {
             route.preference = request.preference ?? .medium
         }
         if type.isRejecting {
-            guard request.nexthops.isEmpty, request.nexthopID == 0 else {
+            // IPv6 puts such routes on the loopback interface, whatever gateway or interface they are given.
+            guard request.nexthops.count <= (isIPv6 ? 1 : 0), request.nexthopID == 0 else {
                 throw KernelRefusal(EINVAL, "a route of the type \(type) has neither gateway nor interface")
             }
-            // IPv6 puts such routes on the loopback interface.
             if isIPv6 { route.nexthops = [Nexthop(interfaceIndex: 1)] }
         } else {
             try setNexthops(of: &route, request)

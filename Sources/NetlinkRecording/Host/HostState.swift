@@ -68,7 +68,6 @@ package struct HostState: Sendable {
             carrier: false, settings: .initial)
         add(link, loopback)
         setUp(1)
-        insert(InterfaceAddress(interfaceIndex: 1, address: .loopbackV4, prefixLength: 8, scope: .host))
         notifications = []
     }
 

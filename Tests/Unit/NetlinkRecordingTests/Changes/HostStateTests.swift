@@ -158,10 +158,13 @@ struct HostStateTests {
             ("route change 10.9.0.0/16 dev eth0", 2), ("route add 10.9.0.0/16", 19),
             ("route add 10.9.0.0/16 via 10.5.0.1", 101), ("route add 2001:db8:9::/48 via 2001:db8:5::1", 113),
             ("route add blackhole 10.9.0.0/16 dev eth0", 22),
+            ("route add blackhole 2001:db8:9::/48 dev eth0", 0),
+            ("route add unreachable 2001:db8:9::/48 via 2001:db8:5::1", 0),
             ("route add 10.9.0.0/16 dev eth0 src 10.5.0.1", 22),
             ("route add 10.0.0.0/24 dev eth0 metric 7", 0), ("addr add 10.0.0.2/24 dev eth0", 17),
             ("rule add pref 7 goto 7", 22), ("rule add lookup main", 0),
-            ("rule add pref 32766 lookup main", 17), ("rule add pref 7 lookup main", 0),
+            // The kernel's own rule has another protocol: there were two of them then.
+            ("rule add pref 32766 lookup main", nil), ("rule add pref 7 lookup main", 0),
             ("link del eth0", 95), ("link set eth0 master eth1", 95), ("addr add 224.0.0.5/24 dev eth0", 0),
             ("addr add ::1/128 dev eth0", 99), ("addr add ff02::5/64 dev eth0", 22),
             ("rule add sport 0 prohibit", 22), ("rule add dport 65535 prohibit", 22),
@@ -436,6 +439,22 @@ struct HostStateTests {
         #expect(try broadcasts("\(own) brd 255.255.255.255") == ["10.9.0.255"])
         #expect(try broadcasts("addr add 10.9.0.2/32 brd + dev eth0") == [])
         #expect(try broadcasts("\(own) brd -", "addr del 10.9.0.2/24 dev eth0") == [])
+    }
+
+    /// The address was missing: `inetdev_event` gives it where there is none.
+    @Test(arguments: [
+        (["addr del 127.0.0.1/8 dev lo"], "127.0.0.1"),
+        (["addr add 10.9.0.1/32 dev lo", "addr del 127.0.0.1/8 dev lo"], "10.9.0.1"),
+    ])
+    func `a loopback interface without an IPv4 address gets one when it goes up`(
+        changes: [String], address: String
+    ) throws {
+        var host = try Self.host()
+        for change in changes + ["link set lo down", "link set lo up"] { try host.make(HostChange(change)) }
+        let addresses = host.snapshot.addresses(ofInterface: 1, family: .v4)
+        #expect(addresses.map(\.address.description) == [address])
+        let prefix = try #require(IPPrefix("\(address)/32"))
+        #expect(host.snapshot.routes(to: prefix, table: Route.localTable).count == 1)
     }
 
     /// Any MTU was taken.
