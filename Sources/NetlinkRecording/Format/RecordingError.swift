@@ -137,7 +137,7 @@ extension ReachabilityError {
         case .uncreatable, .unwritable:
             // The error itself adds the words of the errno.
             self.init(
-                operation: "write the recording \(error.place)", number: error.reason.number,
+                in: .systemCall, operation: "write the recording \(error.place)", number: error.reason.number,
                 message: error.reason.remark)
         case .dumpTooLarge:
             self.init(operation: "write the recording", number: EFBIG, message: error.description)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import RoutingModel
 import TestSupport
 import Testing
 
@@ -125,6 +126,14 @@ struct RecordingWriterTests {
         #expect(throws: expected) { try writer.append(routes) }
         #expect(throws: expected) { try writer.append(.end) }
         #expect(reader.finish().status == 0)
+    }
+
+    /// The advice was to allow netlink sockets.
+    @Test func `a file that its user may not write is no refused netlink socket`() {
+        let error = RecordingError(path: "a.rtnl", offset: 0, reason: .uncreatable(EACCES))
+        #expect(
+            ReachabilityError(error).description
+                == "cannot write the recording a.rtnl: Permission denied (errno 13)")
     }
 
     @Test func `a descriptor that does not block takes a whole recording`() throws {
