@@ -26,7 +26,8 @@ final class ArrivalQuery: Query {
             throw .failed(
                 ReachabilityError(
                     .unsupportedFamily, operation: "find what becomes of \(description)",
-                    message: "the sender and the target are of different families"))
+                    message: "the sender and the target are of different families: "
+                        + "give two IPv4 or two IPv6 addresses"))
         }
         let found = try known.interface(interface, neededTo: "find what becomes of \(description)")
         return try known.arrival(of: .arriving(on: found.index, from: source, to: destination, options))

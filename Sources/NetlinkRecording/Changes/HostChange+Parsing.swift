@@ -157,7 +157,8 @@ struct ChangeWords {
         let length =
             UInt32(changeText: parts[1]).map(Int.init) ?? IPAddress(changeText: parts[1], .v4)?.maskLength
         guard let length, length <= address.family.bitWidth else {
-            throw .unknown("\"\(text)\" has no valid length of a prefix")
+            throw .unknown(
+                "\"\(text)\" has no valid length of a prefix: give one from 0 to \(address.family.bitWidth)")
         }
         return (address, length)
     }

@@ -232,7 +232,7 @@ extension NetworkState.Expectation {
         if parts.count == 2 { rest = [parts[1]] + rest }
         func value() throws(Malformation) -> String { try Self.value(of: parts[0], &rest) }
         switch parts[0] {
-        case "--interface": options.interface = InterfaceReference(nameOrIndex: try value())
+        case "--interface": options.interface = try SocketText.interface(try value())
         case "--source": options.sourceAddress = try SocketText.address(try value())
         case "--mark": options.mark = try SocketText.mark(try value())
         case "--uid": options.user = try SocketText.user(try value())

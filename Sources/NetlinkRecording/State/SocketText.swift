@@ -18,6 +18,12 @@ package enum SocketText {
         return address
     }
 
+    /// Parses an interface, by name or index.
+    package static func interface(_ text: String) throws(Invalid) -> InterfaceReference {
+        guard !text.isEmpty else { throw Invalid("the interface is empty: give one that `ip link` lists") }
+        return InterfaceReference(nameOrIndex: text)
+    }
+
     /// Parses an IP protocol, by name or number.
     package static func ipProtocol(_ text: String) throws(Invalid) -> ReachabilityOptions.IPProtocol {
         if let named = protocols.first(where: { $0.description == text }) { return named }

@@ -108,8 +108,8 @@ struct CheckSettings: ParsableArguments {
 
     @Option(
         word: "Say what becomes of a packet to the target that arrives on this interface.", "name",
-        .names(printedBy: "ls /sys/class/net"))
-    var arriving: String?
+        .names(printedBy: "ls /sys/class/net"), parsedBy: SocketText.interface)
+    var arriving: InterfaceReference?
 
     @Option(
         word: "The sender of that packet. (default: a public address)", "address",
@@ -118,8 +118,8 @@ struct CheckSettings: ParsableArguments {
 
     @Option(
         word: "What keeps packets from leaving through an interface.", "name",
-        .names(printedBy: "ls /sys/class/net"))
-    var whyNot: String?
+        .names(printedBy: "ls /sys/class/net"), parsedBy: SocketText.interface)
+    var whyNot: InterfaceReference?
 
     @Option(limitOf: "resolving each name")
     var timeout: Duration = .seconds(5)
@@ -138,9 +138,13 @@ struct CheckSettings: ParsableArguments {
         try UsageError.refuse(
             [
                 ("--interface", socket.interface != nil), ("--source", socket.source != nil),
-                ("--uid", socket.uid != nil), ("--explain", explain), ("--why-not", whyNot != nil),
+                ("--uid", socket.uid != nil),
+            ], because: "a packet of --arriving has no socket here, and its sender is --from")
+        try UsageError.refuse(
+            [
+                ("--explain", explain), ("--why-not", whyNot != nil),
                 ("--format prometheus", query.format == .prometheus),
-            ], because: "--arriving is about a packet and no socket: give its sender with --from")
+            ], because: "--arriving has an answer of its own")
         return TargetQuestion(arrivingOn: arriving, from: from)
     }
 

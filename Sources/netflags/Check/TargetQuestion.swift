@@ -51,9 +51,9 @@ extension TargetQuestion<PacketArrival> {
     /// What `--arriving` asks: what becomes of packets to the targets that arrive on an interface.
     ///
     /// - Parameters:
-    ///   - interface: The name or index of the interface.
+    ///   - interface: The interface.
     ///   - sender: The sender; `nil` for a public address.
-    init(arrivingOn interface: String, from sender: IPAddress?) {
+    init(arrivingOn interface: InterfaceReference, from sender: IPAddress?) {
         query = { (target, options) throws(ReachabilityError) in
             let wantsIPv6 = sender.map { $0.family == .v6 } ?? (options.families == .v6)
             let destination: IPAddress
@@ -66,7 +66,7 @@ extension TargetQuestion<PacketArrival> {
                     message: "\(target) is no address: give one that netflags order \(target) prints")
             }
             return .arriving(
-                on: InterfaceReference(nameOrIndex: interface),
+                on: interface,
                 from: sender ?? Self.publicAddress(destination.family), to: destination, options: options)
         }
         isYes = { $0.outcome != .dropped }
@@ -88,9 +88,9 @@ extension TargetQuestion<PacketArrival> {
 
 extension TargetQuestion<PacketEgress> {
     /// What `--why-not` asks: what keeps packets to the targets from leaving through an interface.
-    init(whyNot interface: String) {
+    init(whyNot interface: InterfaceReference) {
         query = { (target, options) throws(ReachabilityError) in
-            .egress(of: target, through: InterfaceReference(nameOrIndex: interface), options: options)
+            .egress(of: target, through: interface, options: options)
         }
         isYes = \.leaves
         members = { answer, json in

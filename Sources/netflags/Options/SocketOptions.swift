@@ -14,8 +14,8 @@ struct SocketOptions: ParsableArguments {
 
     @Option(
         word: "As a socket bound to an interface (SO_BINDTODEVICE).", "name",
-        .names(printedBy: "ls /sys/class/net"))
-    var interface: String?
+        .names(printedBy: "ls /sys/class/net"), parsedBy: SocketText.interface)
+    var interface: InterfaceReference?
 
     @Option(
         word: "As a socket bound to this address of the host.", "address", parsedBy: SocketText.address)
@@ -57,7 +57,7 @@ struct SocketOptions: ParsableArguments {
         options.destinationPort = port
         options.sourcePort = sourcePort
         options.typeOfService = tos ?? 0
-        options.interface = interface.map { InterfaceReference(nameOrIndex: $0) }
+        options.interface = interface
         options.sourceAddress = source
         options.mark = mark ?? 0
         try options.restrict(onlyIPv4: onlyIPv4, onlyIPv6: onlyIPv6)

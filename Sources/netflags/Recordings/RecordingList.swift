@@ -42,7 +42,10 @@ struct RecordingList {
         try UsageError.require(
             !names.contains(where: { RecordingDirectory.number($0) != nil }),
             "\(directory) is the recording of one host: give it to --replay, or the directory that it is in")
-        guard !names.isEmpty else { throw FileFailure("read \(directory)", "it has no recording") }
+        guard !names.isEmpty else {
+            throw FileFailure(
+                "read \(directory)", "it has no recording: give one with a recording of each host")
+        }
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         return names.sorted().map { folder + $0 }
     }

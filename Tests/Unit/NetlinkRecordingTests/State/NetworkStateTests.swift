@@ -86,6 +86,7 @@ struct NetworkStateTests {
             ("default --source 192.0.2.2 -6", "does not belong to the only family"),
             ("2001:db8::1 --source 192.0.2.2", "of different families"),
             ("default --mark", "--mark needs a value"),
+            ("default --interface=", "the interface is empty: give one that `ip link` lists"),
         ])
     func `what is wrong with a line is said`(line: String, message: String) {
         do throws(NetworkState.Expectation.Malformation) {

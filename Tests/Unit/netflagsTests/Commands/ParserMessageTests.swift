@@ -76,6 +76,9 @@ struct ParserMessageTests {
                 "--format: \"xml\" is not known: give one of text, json or prometheus"
             ),
             (["--interface"], "missing value for '--interface <name>'"),
+            (["--interface", "", "a"], "--interface: the interface is empty: give one"),
+            (["--arriving", "", "a"], "--arriving: the interface is empty: give one"),
+            (["--why-not", "", "a"], "--why-not: the interface is empty: give one"),
         ])
     func `a wrong value is there once, with what to give`(arguments: [String], text: String) {
         #expect(message(arguments).text.hasPrefix(text), "\(message(arguments).text)")
