@@ -62,20 +62,24 @@ package final class KernelRouting: Sendable {
     private func withConnection<Answer: Sendable>(
         _ body: (KernelConnection) throws(ReachabilityError) -> Answer
     ) throws(ReachabilityError) -> Answer {
-        let answer = try first.withLockIfAvailable { (kept) throws(ReachabilityError) in
+        func use(_ kept: inout sending KernelConnection?) throws(ReachabilityError) -> sending Answer {
             let connection = if let kept = kept.take() { kept } else { try open() }
             let answer = try body(connection)
             kept = connection
             return answer
         }
-        if let answer { return answer }
-        return try withPooledConnection(body)
+        if let answer = try first.withLockIfAvailable(use) { return answer }
+        if let answer = try withPooledConnection(body) { return answer }
+        return try first.withLock(use)
     }
 
+    /// Passes another connection than the first one; `nil` if no further one can be opened, because the calling thread
+    /// is in another network namespace.
     private func withPooledConnection<Answer: Sendable>(
         _ body: (KernelConnection) throws(ReachabilityError) -> Answer
-    ) throws(ReachabilityError) -> Answer {
+    ) throws(ReachabilityError) -> Answer? {
         let kept = idle.withLock { $0.popLast() }
+        guard kept != nil || isInNamespace else { return nil }
         let connection = if let kept { kept } else { Locked(try open()) }
         let answer = try connection.withLock { (connection) throws(ReachabilityError) in
             try body(connection)
@@ -105,7 +109,8 @@ package final class KernelRouting: Sendable {
             throw ReachabilityError(
                 operation: "open a further netlink socket",
                 number: EXDEV,
-                message: "this thread has moved to another network namespace; open a network source there"
+                message: "this thread is in another network namespace than the source: "
+                    + "use a thread in that one, or open a source in this one"
             )
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import NamespaceTraits
 import NetlinkReachability
 import RoutingModel
 import SystemSupport
@@ -40,6 +41,14 @@ struct ConcurrencyTests {
                 && report.sourceAddress == .loopbackV4
         }
         #expect(wrong == 0)
+    }
+
+    /// All but a few failed: they could not open a further socket.
+    @Test(.needsNetwork) func `forty threads elsewhere ask about a namespace at once`() throws {
+        let network = try LiveNetwork()
+        let source = try network.run { try NetworkSource.currentNamespace() }
+        let handle = NetworkReachability(target: .address(.loopbackV4), source: source)
+        #expect(try wrongAnswers(threads: 40) { _ in try handle.blockingFlags() == own } == 0)
     }
 
     @Test func `several sources serve threads at once`() throws {
