@@ -96,7 +96,9 @@ struct TargetQuery: Hashable {
     }
 
     /// Reads all targets, including the targets on standard input.
-    func readTargets(of operands: [Operand], onFailure: (FileFailure) throws -> Void) throws -> [ReadTarget] {
+    func readTargets(
+        of operands: [Operand], onFailure: (FileFailure) throws -> Void = { throw $0 }
+    ) throws -> [ReadTarget] {
         var all: [ReadTarget] = []
         try forEachTarget(of: operands, onFailure: onFailure) { all.append(($0, $1)) }
         return all
@@ -113,7 +115,7 @@ struct TargetQuery: Hashable {
     func forEachTarget(
         of operands: [Operand],
         beforeReading: () throws -> Void = {},
-        onFailure: (FileFailure) throws -> Void = { printError("\($0)") },
+        onFailure: (FileFailure) throws -> Void = { throw $0 },
         _ body: (String, ParsedTarget) throws -> Void
     ) throws {
         for operand in operands {

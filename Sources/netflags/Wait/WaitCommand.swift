@@ -62,9 +62,8 @@ struct Wait: TargetListCommand {
     func perform() throws -> ExitStatus {
         let query = try query(socket)
         let operands = try query.operands()
-        let targets = try UsageError.wrapping {
-            try query.readTargets(of: operands) { throw $0 }.map { NamedTarget($0, try $1.get()) }
-        }
+        let read = try query.readTargets(of: operands)
+        let targets = try UsageError.wrapping { try read.map { NamedTarget($0, try $1.get()) } }
         guard !targets.isEmpty else { throw UsageError.noTargets }
         let outcome = wait(query, targets)
         if json { try Output.standard.deliver { writeJSON(outcome, targets, to: &$0) } }

@@ -141,7 +141,7 @@ extension Watch {
         for case .target(_, let target) in operands {
             try UsageError.wrapping { try Self.recorded(target).get() }
         }
-        let named = try query.readTargets(of: operands) { printError("\($0)") }
+        let named = try query.readTargets(of: operands)
         guard !named.isEmpty else { throw UsageError.noTargets }
         let lines = WatchLines(query, settings)
         for (text, _) in named { _ = lines.addTarget(text) }

@@ -13,6 +13,7 @@ struct StandardDescriptorTests {
             ("\"$0\" watch 127.0.0.1 >&-", "stdout"),
             ("\"$0\" --help >&-", "stdout"), ("\"$0\" record - >&-", "stdout"),
             ("\"$0\" --replay - 127.0.0.1 <&-", "stdin"),
+            ("\"$0\" wait - <&-", "stdin"), ("\"$0\" watch --count 1 - 127.0.0.1 <&-", "stdin"),
         ]
     )
     func `a closed descriptor that the command needs is an error with status 2`(script: String, name: String)
