@@ -57,7 +57,7 @@ struct DifferenceFormat {
         case .success(let report):
             let word = !isKnown ? "?  " : report.isReachable ? "yes" : "no "
             buffer.line(printable: "\(report.flags.letters)  \(word)  \(report.reason)")
-        case .failure(let error): buffer.line(printable: "---------  ?    error: \(error)")
+        case .failure(let error): buffer.line(printable: "-- -------  ?    error: \(error)")
         }
     }
 

@@ -151,7 +151,7 @@ struct DiffTests {
         let links = try Scratch(Recordings.links())
         let result = try NetflagsProcess.run("diff", Self.before, links.path, "192.0.2.1")
         #expect(result.status == 2)
-        #expect(result.output.contains("+ ---------  ?    error: undecided: "))
+        #expect(result.output.contains("+ -- -------  ?    error: undecided: "))
         #expect(!result.output.contains("because"))
     }
 
