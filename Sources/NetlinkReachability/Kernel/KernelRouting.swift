@@ -246,7 +246,13 @@ extension KernelRouting: RoutingSource {
         for query: RouteQuery,
         _ match: RouteMatch
     ) throws(ReachabilityError) -> [IPAddress] {
-        if query.destination.family == .v6, case .connects(let source) = connect(query) { return [source] }
+        if query.destination.family == .v6 {
+            switch connect(query) {
+            case .connects(let source): return [source]
+            case .refused(.noSourceAddress): return []
+            default: break
+            }
+        }
         let interfaces =
             match.hasSeveralNexthops
             ? match.nexthops.possible.map(\.interfaceIndex)

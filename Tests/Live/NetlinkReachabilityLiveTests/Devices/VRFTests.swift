@@ -80,4 +80,18 @@ struct VRFTests {
             #expect(answer.connect == "connects from \(answer.source)", "\(target): \(answer)")
         }
     }
+
+    @Test func `an IPv6 socket of a VRF without an address is refused where its route leaves the VRF`() throws
+    {
+        let host = try TestNamespace.twoWires()
+        try host.ip(
+            "link add red type vrf table 500", "link set red addrgenmode none", "link set red up",
+            "-6 route add local 2001:db8:77::/48 dev lo")
+        for target in ["2001:db8:1::9", "2001:db8:77::1"] {
+            let answer = try host.ask(.host(target), ["interface=red"])
+            #expect(
+                answer.flags == .none && answer.connect.hasPrefix("refused with EADDRNOTAVAIL"),
+                "\(target): \(answer)")
+        }
+    }
 }
