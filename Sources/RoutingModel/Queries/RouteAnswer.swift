@@ -333,9 +333,10 @@ extension RouteAnswer {
         }
     }
 
-    /// Whether a packet that is bound to an interface can use the route: one of its nexthops uses the interface.
+    /// Whether a packet that is bound to an interface can use the route: one of its nexthops that are not dead uses the
+    /// interface.
     package func leaves(through index: UInt32) -> Bool {
-        nexthops.contains { $0.interfaceIndex == index }
+        nexthops.contains { $0.interfaceIndex == index && !$0.flags.contains(.dead) }
     }
 
     /// The answer for a packet that is bound to an interface.

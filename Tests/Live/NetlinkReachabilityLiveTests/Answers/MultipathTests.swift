@@ -116,6 +116,17 @@ struct MultipathTests {
         try host.expect(.defaultPath, .none)
     }
 
+    /// The kernel skips a dead nexthop, and the answer to a query without a binding lists it.
+    @Test(.needs(.veth), arguments: ["tos=0", "tos=16"])
+    func `a socket that is bound to the interface of a dead nexthop has no route`(tos: String) throws {
+        let host = try TestNamespace.twoWires()
+        try host.ip(
+            "-6 route add 2001:db8:f::/48 nexthop via 2001:db8::9 dev w0 nexthop via 2001:db8:1::9 dev w1",
+            "link set w1 down")
+        let answer = try host.ask("2001:db8:f::9", ["interface=w1", tos])
+        #expect(answer.flags == .none && answer.reason == "noRouteOutOfInterface", "\(answer)")
+    }
+
     // MARK: By the ports
 
     @Test(.needs(.veth)) func `with two usable nexthops the answer always names the lower index`() throws {
