@@ -155,7 +155,8 @@ extension Known {
         guard let ends = tunnel.ends, ends.remote == nil, let local = ends.local,
             try !leadsElsewhere(tunnel, than: ends)
         else { return nil }
-        let end = LocalEnd(given: local, interfaceIndex: ends.link == 0 ? nil : ends.link)
+        let end = LocalEnd(
+            given: local, interfaceIndex: ends.link == 0 ? nil : ends.link, isBinding: false)
         let query = RouteQuery(destination: local)
         var entry: RoutingResult?
         if local.family == .v4 {

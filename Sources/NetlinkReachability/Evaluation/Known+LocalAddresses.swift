@@ -8,6 +8,8 @@ struct LocalEnd {
     /// The address as the caller gave it, with its zone.
     let given: IPAddress
     var interfaceIndex: UInt32?
+    /// Whether bind(2) has yet to take the address: not for a tunnel or a connected socket, which have it.
+    let isBinding: Bool
 
     var address: IPAddress { given.withoutZone }
 }
@@ -112,7 +114,7 @@ extension Known {
         _ query: RouteQuery,
         isConnected: Bool
     ) throws(Interruption) -> ReachabilityReason? {
-        if try takes(end, entry, isConnected: isConnected) { return nil }
+        if try takes(end, entry) { return nil }
         if isConnected {
             if try isDelivered(end) { return nil }
         } else if try entry.map({ (entry) throws(Interruption) in try value(of: entry).type?.isOfGroup })
@@ -130,9 +132,7 @@ extension Known {
     ///
     /// IPv4 also accepts the addresses in the local table, such as all of 127.0.0.0/8. A socket in a VRF accepts only
     /// the addresses in the table of the VRF.
-    private mutating func takes(
-        _ end: LocalEnd, _ entry: RoutingResult?, isConnected: Bool
-    ) throws(Interruption) -> Bool {
+    private mutating func takes(_ end: LocalEnd, _ entry: RoutingResult?) throws(Interruption) -> Bool {
         let domain = try domain(of: end)
         if let entry {
             let isInLocalTable = try value(of: entry).type == .local
@@ -144,7 +144,7 @@ extension Known {
             }
         }
         guard try isAssigned(end, domain: domain) else { return false }
-        guard entry != nil, domain == nil, !isConnected else { return true }
+        guard entry != nil, domain == nil, end.isBinding else { return true }
         // A rule leads queries past the local table, at which bind(2) looks alone (`inet_addr_type_table`).
         let query = TableQuery(table: Route.localTable, address: end.address)
         return try host.routes.get(query).contains { $0.type == .local }

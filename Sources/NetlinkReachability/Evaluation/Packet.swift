@@ -177,7 +177,9 @@ extension Packet {
     func route(_ known: inout Known) throws(Interruption) -> PacketRoute {
         var query = query
         if let refusal { return .unreachable(refusal, query) }
-        var end = local.map { LocalEnd(given: $0, interfaceIndex: nil) }
+        var end = local.map {
+            LocalEnd(given: $0, interfaceIndex: nil, isBinding: !isOuter && !isConnected)
+        }
         if let end { known.note(address: end.address) }
         var boundInterface = boundInterface
         if let interface {

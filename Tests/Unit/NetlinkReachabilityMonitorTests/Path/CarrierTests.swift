@@ -454,6 +454,17 @@ struct CarrierTests {
         #expect(try !defaultReport().flags.contains(.connectionRequired))
     }
 
+    /// Only bind(2) needs the route.
+    @Test(arguments: ["203.0.113.9", ""])
+    func `a tunnel sends from a local end that has no route in the local table`(remote: String) throws {
+        try addWires()
+        let own = InterfaceAddress(interfaceIndex: 2, address: IPAddress(192, 0, 2, 2), prefixLength: 24)
+        network.routing.change { $0.snapshot.apply(.address(own)) }
+        tunnel(4, "vxlan4", to: remote, kind: "vxlan") { $0.local = own.address }
+        try route("0.0.0.0/0", 4)
+        #expect(try !defaultReport().flags.contains(.connectionRequired))
+    }
+
     /// `ip6_tnl_xmit_ctl`: nothing leaves, and the carrier was one that can send.
     @Test(arguments: ["ip6tnl", "ip6gre", "ip6gretap", "ip6erspan"])
     func `an IPv6 tunnel without a local end sends nothing`(kind: String) throws {
