@@ -66,6 +66,9 @@ private let misuses: [(SimulationError.Code, String, MisuseTests.Change)] = [
         .invalidLifetime, "IPv4",
         { try $0.addRoute(SimulatedRoute(to: "10.0.0.0/8", through: "eth0", lifetime: .seconds(1))) }
     ),
-    (.ruleExists, "another priority", { try $0.apply("rule add pref 0 table local") }),
+    (
+        .ruleExists, "another priority",
+        { for _ in 1...2 { try $0.apply("rule add pref 5 table local") } }
+    ),
     (.unknownRule, "no such rule", { try $0.apply("rule del pref 9") }),
 ]
