@@ -131,6 +131,9 @@ extension ChangeWords {
         let text = try read("the range after \(word)")
         var rest = text.utf8[...]
         let first: Number? = Self.scanNumber(&rest)
+        guard first == nil || rest.first != UInt8(ascii: "/") else {
+            throw .unknown("\"\(text)\" after \(word) has a mask, which is not known here: give a range")
+        }
         let second: Number? = rest.popFirst() == UInt8(ascii: "-") ? Self.scanNumber(&rest) : nil
         guard let first, second != nil || !isPair else {
             throw .unknown("\"\(text)\" after \(word) is not a range such as 1000-1999")

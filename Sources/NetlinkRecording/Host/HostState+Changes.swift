@@ -228,16 +228,18 @@ extension HostState {
     /// routes.
     private mutating func replace(_ own: InterfaceAddress, hasNoPrefixRoute: Bool) {
         guard own.address.family == .v6 else { return }
-        let (hadRoute, index) = (!own.flags.contains(.noPrefixRoute), own.interfaceIndex)
+        let index = own.interfaceIndex
+        let hadRoute = own.flags.contains(.permanent) && !own.flags.contains(.noPrefixRoute)
         var new = own
-        if hadRoute == hasNoPrefixRoute {
-            new.flags.formSymmetricDifference(.noPrefixRoute)
-            let others = snapshot.addresses(ofInterface: index, family: .v6).filter { !$0.isSame(as: own) }
-            if let route = prefixRoute(of: own), !others.contains(where: { keptRoute(of: $0) == route }) {
-                remove(route)
-            }
-            apply(.address(new), .address(isLoss: false))
+        new.flags.insert(.permanent)
+        if hasNoPrefixRoute { new.flags.insert(.noPrefixRoute) } else { new.flags.remove(.noPrefixRoute) }
+        let others = snapshot.addresses(ofInterface: index, family: .v6).filter { !$0.isSame(as: own) }
+        if hadRoute, hasNoPrefixRoute, let route = prefixRoute(of: own),
+            !others.contains(where: { keptRoute(of: $0) == route })
+        {
+            remove(route)
         }
+        if new != own { apply(.address(new), .address(isLoss: false)) }
         guard interfaces[index]?.isUp == true, let route = prefixRoute(of: new) else { return }
         // `modify_prefix_route` takes the interface's first route to the subnet for the kernel's, if it has no gateway.
         let present = snapshot.routes(to: route.destination, table: route.table).filter {
@@ -245,7 +247,8 @@ extension HostState {
                 && $0.nexthops.first?.gateway == nil
         }.min { $0.priority < $1.priority }
         if hadRoute, let present {
-            if present.priority == route.priority { return }
+            // The metric of a route of the kernel's is that of the address, which is not recorded.
+            if present.priority == route.priority || present.origin == Route.kernelOrigin { return }
             remove(present)
         }
         insert(route)
@@ -305,7 +308,7 @@ extension HostState {
         }
         // The kernel's own rules have another protocol than those of ip(8).
         try require(
-            !isKnown || !request.hasOrigin && !Rule.standard.contains(rule),
+            !isKnown || !request.hasOrigin && !rule.isOfKernel,
             "there is an equal rule, and its protocol is not recorded")
         guard !isKnown else { throw KernelRefusal(EEXIST, "there is an equal rule") }
         apply(.rule(rule), .rule)
@@ -319,6 +322,11 @@ extension HostState {
     }
 }
 
+extension Rule {
+    /// Whether the kernel adds such a rule by itself, the last one with the first VRF.
+    fileprivate var isOfKernel: Bool { Rule.standard.contains(self) || isL3MDev && priority == 1_000 }
+}
+
 extension HostChange.RuleRequest {
     /// Whether a rule has all given properties: `rule_find`.
     fileprivate func matches(_ other: Rule) -> Bool {
@@ -330,6 +338,8 @@ extension HostChange.RuleRequest {
             && (!rule.isL3MDev || other.isL3MDev) && (rule.tos == 0 || rule.tos == other.tos)
             && isSame(\.source) && isSame(\.destination) && isSame(\.mark) && isSame(\.inputInterface)
             && isSame(\.outputInterface) && isSame(\.users) && isSame(\.ipProtocol) && isSame(\.sourcePorts)
+            && (rule.sourcePorts == nil || rule.sourcePortMask == other.sourcePortMask)
+            && (rule.destinationPorts == nil || rule.destinationPortMask == other.destinationPortMask)
             && isSame(\.destinationPorts) && isSame(\.suppressedPrefixLength)
             && isSame(\.suppressedGroup)
     }

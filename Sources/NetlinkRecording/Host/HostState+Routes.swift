@@ -32,6 +32,12 @@ extension HostState {
             guard request.nexthops.count <= (isIPv6 ? 1 : 0), request.nexthopID == 0 else {
                 throw KernelRefusal(EINVAL, "a route of the type \(type) has neither gateway nor interface")
             }
+            for nexthop in request.nexthops {
+                try require(
+                    nexthop.gateway?.family != .v4, EINVAL, "an IPv6 route cannot have an IPv4 gateway")
+                try require(
+                    !nexthop.isOnLink || nexthop.device != nil, ENODEV, "onlink needs an interface")
+            }
             if isIPv6 { route.nexthops = [Nexthop(interfaceIndex: 1)] }
         } else {
             try setNexthops(of: &route, request)
@@ -134,6 +140,9 @@ extension HostState {
         var nexthop = nexthop(found, via: gateway, weight: wanted.weight, family: route.destination.family)
         // `fib_check_nh_v6_gw` ignores the carrier.
         if gateway.family != route.destination.family { nexthop.flags = [] }
+        if owner?.interfaceIndex == found {
+            nexthop.gatewayScope = routing.ignoresGateway(nexthop, of: route) ? .host : .link
+        }
         return nexthop
     }
 

@@ -142,8 +142,8 @@ extension SnapshotRouting: RoutingSource {
     /// `host` (`fib_check_nh_v4_gw`).
     ///
     /// The kernel decides this when the route is added, and no message contains the decision. For a route in a dump,
-    /// the addresses in that dump decide.
-    private func ignoresGateway(_ nexthop: Nexthop, of route: Route) -> Bool {
+    /// the addresses and routes in that dump decide.
+    func ignoresGateway(_ nexthop: Nexthop, of route: Route) -> Bool {
         guard let gateway = nexthop.gateway, gateway.family == .v4, !nexthop.flags.contains(.onLink) else {
             return false
         }

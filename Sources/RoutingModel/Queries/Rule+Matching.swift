@@ -96,8 +96,8 @@ extension Rule {
 
     /// Compares the mark, the type of service, the protocol and the ports of a packet.
     ///
-    /// Without a protocol, the packet is a UDP packet. An unspecified port is 0, which only a mask can match. A packet
-    /// from this host never has a tunnel key.
+    /// Without a protocol, the packet is a UDP packet. An unspecified port is 0, which no rule matches. A packet from
+    /// this host never has a tunnel key.
     package func matchesFlow(of query: RouteQuery) -> Bool {
         if let mark, !mark.matches(query.mark) { return false }
         if tos != 0, tos != query.comparedTypeOfService { return false }

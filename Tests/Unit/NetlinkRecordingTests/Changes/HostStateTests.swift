@@ -79,6 +79,48 @@ struct HostStateTests {
         #expect(Self.routes(host, to: "2001:db8:0::/64").map(\.priority).sorted() == metrics)
     }
 
+    /// The metric of the route is that of the address, and only a permanent address replaces or loses its route.
+    @Test(
+        arguments: [
+            (InterfaceAddressFlags.permanent, 50, "", [50]), ([], 256, "", [24, 256]),
+            ([], 256, " noprefixroute", [24, 256]),
+        ] as [(InterfaceAddressFlags, UInt32, String, [UInt32])])
+    func `an IPv6 address that is set again keeps a route of the kernel's with another metric, or a lifetime`(
+        flags: InterfaceAddressFlags, metric: UInt32, words: String, metrics: [UInt32]
+    ) throws {
+        var host = try Self.host("addr del 2001:db8:0::2/64 dev eth0")
+        let own = InterfaceAddress(
+            interfaceIndex: 2, address: IPAddress("2001:db8::2"), prefixLength: 64, flags: flags)
+        host.apply(.address(own), .address(isLoss: false))
+        let subnet = try #require(own.subnet)
+        host.insert(
+            Route(
+                destination: subnet, origin: Route.kernelOrigin, priority: metric,
+                nexthops: [Nexthop(interfaceIndex: 2)]))
+        if flags.isEmpty {
+            try host.make(HostChange("-6 route add \(subnet) dev eth0 metric 24"))
+        }
+        try host.make(HostChange("addr replace 2001:db8:0::2/64 dev eth0\(words)"))
+        #expect(Self.routes(host, to: "2001:db8::/64").map(\.priority).sorted() == metrics)
+    }
+
+    @Test(arguments: [
+        ("rule add pref 80 dport 4096/0xff00 lookup 100", nil),
+        ("-6 route add blackhole 2001:db8:68::/48 via inet 192.0.2.7", EINVAL),
+        ("-6 route add blackhole 2001:db8:68::/48 via 2001:db8:7::99 onlink", ENODEV),
+        ("-6 route add blackhole 2001:db8:68::/48 via 2001:db8:7::99", 0),
+    ])
+    func `masks of ports are not known, and a route that rejects is checked before its nexthop is ignored`(
+        change: String, errno: Int32?
+    ) throws {
+        let host = try Self.host()
+        guard let errno else {
+            #expect(throws: KernelRefusal.self) { try HostChange(change) }
+            return
+        }
+        #expect(try Self.errno(of: change, on: host) == errno)
+    }
+
     /// A carrier that comes back gives no address to an interface that was ready before: IF_READY.
     @Test(arguments: [(false, 1), (true, 0)])
     func `a carrier gives a link-local address only where there was none yet`(wasReady: Bool, count: Int)
@@ -175,6 +217,15 @@ struct HostStateTests {
         ] as [(String, Int32?)])
     func `a refusal has the kernel's errno, and nothing is changed`(change: String, number: Int32?) throws {
         #expect(try Self.errno(of: change, on: Self.host()) == number)
+    }
+
+    /// The VRF driver adds this rule with the protocol of the kernel.
+    @Test(arguments: [("1000", nil), ("900", EEXIST)] as [(String, Int32?)])
+    func `whether the rule for VRFs can be added again depends on who added it`(
+        priority: String, number: Int32?
+    ) throws {
+        let rule = "rule add pref \(priority) l3mdev"
+        #expect(try Self.errno(of: rule, on: Self.host(rule)) == number)
     }
 
     /// A route of such a type refused the gateway: only unicast routes counted.
