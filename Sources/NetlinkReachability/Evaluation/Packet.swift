@@ -53,7 +53,8 @@ struct Packet {
     let query: RouteQuery
     /// The interface that the socket is bound to, if its index has to be found.
     var interface: InterfaceReference?
-    /// The interface of the options, where the zone of a link-local destination names the interface.
+    /// The interface of a link-local source or of the options, where the zone of a link-local destination names the
+    /// interface.
     var otherInterface: InterfaceReference?
     /// The name of the interface that the socket is bound to, if that is known.
     var boundInterface: String?
@@ -110,7 +111,10 @@ struct Packet {
             if let index { index == 0 ? nil : InterfaceReference(index: index) } else {
                 InterfaceReference(of: destination, from: local, options)
             }
-        if index == nil, destination.needsZone, destination.zone != nil { otherInterface = options.interface }
+        if index == nil, destination.needsZone, destination.zone != nil {
+            let zone = local.flatMap { $0.needsZone ? $0.zone : nil }
+            otherInterface = zone.map { InterfaceReference(nameOrIndex: $0.description) } ?? options.interface
+        }
     }
 
     /// This packet as the inner packet of a tunnel.

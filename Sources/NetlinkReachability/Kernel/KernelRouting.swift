@@ -247,7 +247,10 @@ extension KernelRouting: RoutingSource {
         _ match: RouteMatch
     ) throws(ReachabilityError) -> [IPAddress] {
         if query.destination.family == .v6 {
-            switch connect(query) {
+            // The source depends on the addresses alone, and not on what no socket can be given.
+            switch connect(query)
+                ?? connect(RouteQuery(destination: query.destination, outputInterface: query.outputInterface))
+            {
             case .connects(let source): return [source]
             case .refused(.noSourceAddress): return []
             default: break

@@ -137,20 +137,29 @@ struct PacketRouteTests {
     }
 
     /// The zone decided alone; connect(2) says EINVAL.
-    @Test(arguments: [("eth0", true), ("2", true), ("eth1", false), ("eth9", false)])
+    @Test(arguments: [
+        ("eth0", true), ("2", true), ("eth1", false), ("eth9", false), ("fe80::2%eth0", true),
+        ("fe80::2%eth1", false),
+    ])
     func `a socket that is bound to an interface sends to no link-local address of another one`(
-        interface: String, isReached: Bool
+        binding: String, isReached: Bool
     ) throws {
-        let own = InterfaceAddress(interfaceIndex: 2, address: "fe80::2", prefixLength: 64)
-        let host = makeHost(.address(own), .route("fe80::/64", dev: 2, metric: 256))
+        func own(_ index: UInt32) -> NetworkChange {
+            .address(InterfaceAddress(interfaceIndex: index, address: "fe80::2", prefixLength: 64))
+        }
+        let host = makeHost(own(2), own(3), .route("fe80::/64", dev: 2, metric: 256))
         var options = ReachabilityOptions()
-        options.interface = InterfaceReference(nameOrIndex: interface)
+        if let source = IPAddress(binding) {
+            options.sourceAddress = source
+        } else {
+            options.interface = InterfaceReference(nameOrIndex: binding)
+        }
         let source = NetworkSource(routing: SnapshotRouting(host), resolver: ScriptedResolver())
         let target = ReachabilityTarget.address(address("fe80::9%eth0"))
         let handle = NetworkReachability(target: target, options: options, source: source)
         let report = try handle.blockingReport(.brief)
         #expect(report.isReachable == isReached)
-        if interface == "eth1" { #expect("\(report.reason)" == "no route out of eth1") }
+        if binding.hasSuffix("eth1") { #expect("\(report.reason)" == "no route out of eth1") }
     }
 
     /// The host has the address: a rule about it as a source is what refuses the packet.
