@@ -4,8 +4,8 @@ package import RoutingModel
 
 /// A network that answers queries.
 ///
-/// The child of a `fork()` without `exec()` can use none: it shares the sockets of its parent, and has no thread of the
-/// monitor, so that its observations get no value.
+/// The child of a `fork()` without `exec()` cannot use one of the kernel: it shares the sockets of its parent, and has
+/// no thread of the monitor, so that its observations get no value.
 public struct NetworkSource: Sendable {
     /// The facts that evaluations depend on.
     package var facts: NetworkFacts { monitor.facts }
@@ -61,9 +61,10 @@ public struct NetworkSource: Sendable {
 
     /// The live kernel in the network namespace of the calling thread, through sockets of its own.
     ///
-    /// For programs that enter namespaces. Every thread can ask; full reports lack what a socket shows where the thread
-    /// is in another namespace. The first observation, loop or wait has to begin on a thread in this namespace:
-    /// elsewhere it throws. So does every later one that begins while no other goes on.
+    /// For programs that enter namespaces. Every thread can ask. A thread in another namespace gets nothing that takes
+    /// a socket, a file or another protocol: no `connectResult`, hash of nexthops, peers of WireGuard, or kind of a
+    /// wireless interface. The first observation, loop or wait has to begin on a thread in this namespace: elsewhere it
+    /// throws. So does every later one that begins while no other goes on.
     ///
     /// The system's resolver resolves names on threads that this source starts. Such a thread is in the namespace of
     /// the thread that queried its first name. It also resolves waiting names of other threads there.

@@ -54,19 +54,19 @@ extension KernelRouting {
         (body.rtm_family, body.rtm_type) = (family.rawValue, type?.rawValue ?? 0)
         let attributes = table.map { [Request.Attribute(Int(RTA_TABLE.rawValue), $0)] } ?? []
         let request = Request(RTM_GETROUTE, isDump: true, body, attributes)
-        do throws(ReachabilityError) {
-            return try withSocket { (socket) throws(ReachabilityError) in
-                try socket.list(request, operation, from: []) { (found: inout [Route], message) in
+        return try withSocket { (socket) throws(ReachabilityError) in
+            do throws(ReachabilityError) {
+                return try socket.list(request, operation, from: []) { (found: inout [Route], message) in
                     guard case .route(let route, _)? = message.change, !route.isCloned,
                         type == nil || route.type == type, table == nil || route.table == table,
                         isWanted(route)
                     else { return }
                     found.append(route)
                 }
+            } catch  where table != nil && [ENOENT, EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
+                // The family has no such table, or the kernel does not support the family.
+                return []
             }
-        } catch  where table != nil && [ENOENT, EAFNOSUPPORT, EOPNOTSUPP].contains(error.number) {
-            // The family has no such table, or the kernel does not support the family.
-            return []
         }
     }
 
