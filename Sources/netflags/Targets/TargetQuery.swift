@@ -109,7 +109,7 @@ struct TargetQuery: Hashable {
     /// - Parameters:
     ///   - operands: The parsed arguments.
     ///   - beforeReading: Called before each read of standard input, as a read can block.
-    ///   - onFailure: Called if standard input cannot be read; the arguments after it follow.
+    ///   - onFailure: Called if standard input cannot be read; the arguments after it follow unless it throws.
     ///   - body: Receives the text of a target, and the target or the error that prevented it.
     /// - Throws: Errors of `beforeReading`, `onFailure` and `body`.
     func forEachTarget(

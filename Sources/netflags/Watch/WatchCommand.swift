@@ -81,12 +81,14 @@ extension Watch {
     /// settings end the run.
     ///
     /// - Throws: A usage error if neither the arguments nor standard input contain a target; a failure if standard
-    ///   output is closed at the beginning; an error if netlink is refused at the beginning.
+    ///   input cannot be read, or standard output is closed at the beginning; an error if netlink is refused at the
+    ///   beginning.
     private func watch(_ query: TargetQuery, _ operands: [Operand]) throws -> ExitStatus {
         let events = Result { () throws(ReachabilityError) in
             query.explains ? try WatchedEvents() : nil
         }
         let lines = WatchLines(query, settings, try? events.get())
+        defer { lines.finish() }
         let watcher = try QueryWatcher { index, result in lines.write(result, of: index) }
         let end = watcher.end
         let answers = try QueryWatcher<NetworkEvidence> { index, result in
@@ -122,7 +124,6 @@ extension Watch {
         guard lines.targetsAreComplete() else { throw UsageError.noTargets }
         if let error = events.failure { printError("the causes of changes are not shown: \(error)") }
         if !lines.isOver { withExtendedLifetime(answers) { _ = wait() } }
-        lines.finish()
         return .success
     }
 }
@@ -133,8 +134,8 @@ extension Watch {
     /// Writes the lines that the monitor would have caused, until the end of the recording or until the settings end
     /// the run.
     ///
-    /// - Throws: A usage error for a target that is a name, and if there is no target; the error of a recording
-    ///   that cannot be replayed.
+    /// - Throws: A usage error for a target that is a name, and if there is no target; the error of a recording that
+    ///   cannot be replayed, or of standard input that cannot be read.
     private func write(
         _ query: TargetQuery, _ operands: [Operand], _ recording: Recording
     ) throws -> ExitStatus {
