@@ -93,7 +93,7 @@ enum ChangeException: String, CaseIterable {
             return
         }
         // So it can one whose gateway is an address of this host, which the kernel ignores.
-        if live.gateway == nil, live.interface != predicted.interface,
+        if live.gateway == nil || predicted.gateway == nil, live.interface != predicted.interface,
             plain.contains(where: { live.takesOne(in: snapshot, $0) })
         {
             self = .open
