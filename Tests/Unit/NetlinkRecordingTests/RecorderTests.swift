@@ -187,8 +187,10 @@ struct RecorderTests {
             let neighbours = readRecording(try readFile(file.path)).entries.filter {
                 $0.type == 28 && $0.bytes[6] & 2 == 0
             }
-            // The family, and the state of `struct ndmsg`.
-            #expect(neighbours.map { [$0.bytes[16], $0.bytes[24]] } == [[10, 0x20]])
+            // The family, and the state of `struct ndmsg`. The kernel can also have found the gateway silent before the
+            // script did, and an answer after that is written.
+            let states = neighbours.map { [$0.bytes[16], $0.bytes[24]] }
+            #expect([[[10, 0x20]], [[10, 0x20], [10, 2], [10, 0x20]]].contains(states))
         }
     }
 
