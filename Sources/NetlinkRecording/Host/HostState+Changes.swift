@@ -233,11 +233,9 @@ extension HostState {
         var new = own
         new.flags.insert(.permanent)
         if hasNoPrefixRoute { new.flags.insert(.noPrefixRoute) } else { new.flags.remove(.noPrefixRoute) }
-        let others = snapshot.addresses(ofInterface: index, family: .v6).filter { !$0.isSame(as: own) }
-        if hadRoute, hasNoPrefixRoute, let route = prefixRoute(of: own),
-            !others.contains(where: { keptRoute(of: $0) == route })
-        {
-            remove(route)
+        if hadRoute, hasNoPrefixRoute, let route = prefixRoute(of: own) {
+            let others = snapshot.addresses(ofInterface: index, family: .v6).filter { !$0.isSame(as: own) }
+            if !others.contains(where: { keptRoute(of: $0) == route }) { remove(route) }
         }
         if new != own { apply(.address(new), .address(isLoss: false)) }
         guard interfaces[index]?.isUp == true, let route = prefixRoute(of: new) else { return }

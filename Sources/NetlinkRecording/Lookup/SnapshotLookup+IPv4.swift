@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import RoutingModel
+internal import RoutingModel
 
 // IPv4: `ip_route_output_key_hash_rcu` and `fib_table_lookup` in the kernel.
 
@@ -336,12 +336,5 @@ extension SnapshotLookup {
             if isValid || (resort == nil && order > last && state != .incomplete) { resort = order }
         }
         return resort ?? 0
-    }
-}
-
-extension Nexthop {
-    /// The gateway as a neighbour; `nil` without a gateway.
-    package var neighbour: Neighbour.Key? {
-        gateway.map { Neighbour.Key(interfaceIndex: interfaceIndex, address: $0) }
     }
 }

@@ -60,3 +60,10 @@ package struct NeighbourState: OptionSet, Hashable, Sendable {
     /// Its link-layer address is known (NUD_VALID).
     package static let valid: NeighbourState = [.permanent, .noARP, .reachable, .probe, .stale, .delay]
 }
+
+extension Nexthop {
+    /// The gateway as a neighbour; `nil` without a gateway.
+    package var neighbour: Neighbour.Key? {
+        gateway.map { Neighbour.Key(interfaceIndex: interfaceIndex, address: $0) }
+    }
+}
