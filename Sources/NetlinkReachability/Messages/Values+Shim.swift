@@ -165,15 +165,15 @@ extension Route {
 
 extension RouteMatch {
     /// Reads the answer to a query.
-    init(_ answer: cnl_route, _ query: RouteQuery) {
-        var route = answer
+    init(_ route: cnl_route, _ query: RouteQuery) {
+        var made = RouteType(rawValue: route.type)
         // The kernel keeps the route that it made for a nexthop, with the type of the packet at hand. Routes to groups
         // and to hosts can share a nexthop (`__mkroute_output`).
-        let isShared = [RouteType.unicast, .multicast].contains(RouteType(rawValue: route.type))
-        if isShared, query.destination.family == .v4, query.inputInterface == 0 {
-            route.type = (query.destination.isMulticast ? RouteType.multicast : .unicast).rawValue
+        if made == .unicast || made == .multicast, query.destination.family == .v4, query.inputInterface == 0
+        {
+            made = query.destination.isMulticast ? .multicast : .unicast
         }
-        let type = query.type(of: RouteType(rawValue: route.type), origin: route.protocol)
+        let type = query.type(of: made, origin: route.protocol)
         if route.nexthops == nil {
             self.init(type, route.nexthop.isPresent ? Nexthop(route.nexthop) : nil)
         } else {
@@ -190,7 +190,11 @@ extension RouteMatch {
                 pathMTU = PathMTU(mtu: route.mtu, expires: lifetime)
             }
         }
-        if query.wantsEntry { entry = Route(route) }
+        if query.wantsEntry {
+            var read = Route(route)
+            read.type = made
+            entry = read
+        }
     }
 }
 
