@@ -121,6 +121,18 @@ struct HostStateTests {
         #expect(try Self.errno(of: change, on: host) == errno)
     }
 
+    /// `fib_check_nh_v4_gw` looks into the route's own table, and decides when the route is added.
+    @Test(arguments: [true, false])
+    func `a route uses a gateway of this host that its table had on the link before`(isFirst: Bool) throws {
+        let link = "route add 10.0.0.2/32 dev eth0 table 100"
+        let change = "route add 10.9.0.0/16 via 10.0.0.2 dev eth0 table 100"
+        let host = try isFirst ? Self.host(link, change) : Self.host(change, link)
+        let prefix: IPPrefix = "10.9.0.0/16"
+        let route = try #require(host.snapshot.routes(to: prefix, table: 100).first)
+        let nexthop = try #require(route.nexthops.first)
+        #expect(host.routing.ignoresGateway(nexthop, of: route) == !isFirst)
+    }
+
     /// A carrier that comes back gives no address to an interface that was ready before: IF_READY.
     @Test(arguments: [(false, 1), (true, 0)])
     func `a carrier gives a link-local address only where there was none yet`(wasReady: Bool, count: Int)
